@@ -1,0 +1,112 @@
+#include "suite/base/files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "suite/base/errors.h"
+
+namespace normbench {
+namespace {
+
+[[noreturn]] void machine_error(const std::string& what, const std::string& path) {
+  const std::string reason = std::strerror(errno);
+  throw MachineError({.what = what, .where = path, .found = reason,
+                      .todo = errno == ENOSPC ? "free some space; what was finished is kept, the next call goes on" : ""});
+}
+
+/// Closes on every way out.
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0)
+    throw UserError({.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0 || S_ISDIR(info.st_mode))
+    throw UserError({.what = "a file cannot be read", .where = path, .found = "not a file"});
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (true) {
+    if (done == bytes.size()) bytes.resize(done + 65536);
+    const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw UserError({.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  const std::filesystem::path target(path);
+  if (target.has_parent_path()) make_folders(target.parent_path().string());
+  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  const auto give_up = [&](const std::string& what) {
+    const int saved = errno;
+    ::unlink(temporary.c_str());
+    errno = saved;
+    machine_error(what, path);
+  };
+  {
+    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (file.fd < 0) give_up("a file cannot be written");
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) give_up("a file cannot be written");
+      done += static_cast<size_t>(n);
+    }
+    if (::fsync(file.fd) != 0) give_up("a file cannot be synced");
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("a file cannot be renamed into place");
+  sync_folder(target.has_parent_path() ? target.parent_path().string() : ".");
+}
+
+void sync_folder(const std::string& path) {
+  Descriptor folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd >= 0) ::fsync(folder.fd);  // some file systems refuse; the rename itself is still atomic
+}
+
+void make_folders(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    throw MachineError({.what = "a folder cannot be created", .where = path, .found = error.message(),
+                        .todo = "make the parent folder writable, or choose another one"});
+}
+
+FileLock::FileLock(const std::string& path, bool wait, const std::string& purpose) {
+  const std::filesystem::path target(path);
+  if (target.has_parent_path()) make_folders(target.parent_path().string());
+  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd_ < 0) machine_error("a lock file cannot be opened", path);
+  int result;
+  do {
+    result = ::flock(fd_, LOCK_EX | (wait ? 0 : LOCK_NB));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    ::close(fd_);
+    throw UserError({.what = purpose + " is in use by another process", .where = path,
+                     .todo = "wait for it to finish; the lock goes with the process"});
+  }
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace normbench

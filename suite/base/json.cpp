@@ -1,0 +1,141 @@
+#include "suite/base/json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "suite/base/files.h"
+
+namespace normbench {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substitution = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
+    }
+  }
+  return row.back();
+}
+
+void reject_non_finite(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>()))
+    throw UserError({.what = "a number that JSON cannot hold", .found = "NaN or infinity"});
+  if (value.is_structured())
+    for (const auto& element : value) reject_non_finite(element);
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& file) {
+  // nlohmann keeps the last of two equal keys without a word; a parser callback sees both.
+  std::vector<std::set<std::string>> open_objects;
+  std::string duplicate;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == Json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
+      duplicate = parsed.get<std::string>();
+    return true;
+  };
+  try {
+    Json value = Json::parse(text, watch);
+    if (!duplicate.empty())
+      throw UserError({.what = "a key stands twice in one object", .where = file, .found = "\"" + duplicate + "\""});
+    return value;
+  } catch (const Json::parse_error& e) {
+    const size_t end = std::min(e.byte > 0 ? e.byte - 1 : 0, text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+    const size_t line_start = text.rfind('\n', end > 0 ? end - 1 : 0);
+    const size_t column = end - (line_start == std::string::npos ? 0 : line_start);
+    throw UserError({.what = "not valid JSON",
+                     .where = file + ":" + std::to_string(line) + ":" + std::to_string(column),
+                     .found = e.what()});
+  }
+}
+
+Json read_json(const std::string& path) { return parse_json(read_file(path), path); }
+
+void write_json(const std::string& path, const Json& value) {
+  reject_non_finite(value);
+  write_file_atomically(path, value.dump(2) + "\n");
+}
+
+std::string canonical(const Json& value) {
+  reject_non_finite(value);
+  return value.dump();
+}
+
+std::string nearest(const std::string& key, const std::vector<std::string>& known) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(2, key.size() / 2) + 1;
+  for (const auto& candidate : known) {
+    const size_t distance = edit_distance(key, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+JsonObject::JsonObject(const Json& value, std::string file, std::string pointer)
+    : value_(&value), file_(std::move(file)), pointer_(std::move(pointer)) {
+  if (!value.is_object()) fail("", "wrong type", value.dump().substr(0, 80), "an object");
+}
+
+bool JsonObject::has(const std::string& key) const { return value_->contains(key); }
+
+const Json& JsonObject::raw(const std::string& key) const {
+  known_.insert(key);
+  if (!has(key)) fail(key, "a key is missing", "no \"" + key + "\"", "\"" + key + "\"");
+  return (*value_)[key];
+}
+
+JsonObject JsonObject::object(const std::string& key) const {
+  return JsonObject(raw(key), file_, pointer_ + "/" + key);
+}
+
+void JsonObject::for_each_object(const std::string& key,
+                                 const std::function<void(const std::string&, const JsonObject&)>& f) const {
+  const JsonObject parent = object(key);
+  for (const auto& name : parent.keys()) f(name, parent.object(name));
+}
+
+void JsonObject::for_each_element(const std::string& key, const std::function<void(const JsonObject&)>& f) const {
+  const Json& array = raw(key);
+  if (!array.is_array()) fail(key, "wrong type", array.dump().substr(0, 80), "an array");
+  for (size_t i = 0; i < array.size(); ++i)
+    f(JsonObject(array[i], file_, pointer_ + "/" + key + "/" + std::to_string(i)));
+}
+
+std::vector<std::string> JsonObject::keys() const {
+  std::vector<std::string> names;
+  for (auto it = value_->begin(); it != value_->end(); ++it) names.push_back(it.key());
+  return names;
+}
+
+void JsonObject::finish() const {
+  for (const auto& key : keys()) {
+    if (known_.contains(key)) continue;
+    const std::string hint = nearest(key, {known_.begin(), known_.end()});
+    std::string all;
+    for (const auto& k : known_) all += (all.empty() ? "" : ", ") + k;
+    fail(key, "unknown key \"" + key + "\"", "\"" + key + "\"", "one of: " + all,
+         hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+  }
+}
+
+void JsonObject::fail(const std::string& key, const std::string& what, const std::string& found,
+                      const std::string& expected, const std::string& todo) const {
+  std::string where = file_ + (pointer_.empty() && key.empty() ? "" : ", at ") + pointer_;
+  if (!key.empty()) where += "/" + key;
+  throw UserError({.what = what, .where = where, .found = found, .expected = expected, .todo = todo});
+}
+
+}  // namespace normbench

@@ -1,0 +1,49 @@
+#include "suite/base/json.h"
+
+#include <gtest/gtest.h>
+
+namespace normbench {
+namespace {
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Json, UnknownKeyNamesFilePathAndTheNearestKnownKey) {
+  const Json value = parse_json(R"({"tiers": {"cpu": {"sedes": [1]}}})", "table.json");
+  const JsonObject cpu = JsonObject(value, "table.json").object("tiers").object("cpu");
+  cpu.optional<std::vector<int64_t>>("seeds", {});
+  const std::string message = message_of([&] { cpu.finish(); });
+  EXPECT_NE(message.find("table.json, at /tiers/cpu/sedes"), std::string::npos) << message;
+  EXPECT_NE(message.find("did you mean \"seeds\"?"), std::string::npos) << message;
+}
+
+TEST(Json, WrongTypeSaysWhatWasFoundAndExpected) {
+  const Json value = parse_json(R"({"width": "64"})", "size.json");
+  const std::string message = message_of([&] { JsonObject(value, "size.json").required<int64_t>("width"); });
+  EXPECT_NE(message.find("found:    \"64\""), std::string::npos) << message;
+  EXPECT_NE(message.find("expected: an integer"), std::string::npos) << message;
+}
+
+TEST(Json, AKeyThatStandsTwiceIsAnError) {
+  EXPECT_THROW(parse_json(R"({"a": 1, "a": 2})", "x.json"), UserError);
+  EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 2}])", "x.json"));
+}
+
+TEST(Json, SyntaxErrorHasLineAndColumn) {
+  const std::string message = message_of([] { parse_json("{\n  \"a\": 1,\n  ]\n}", "x.json"); });
+  EXPECT_NE(message.find("x.json:3:2"), std::string::npos) << message;
+}
+
+TEST(Json, CanonicalFormDoesNotDependOnTheOrderOfKeys) {
+  EXPECT_EQ(canonical(Json::parse(R"({"b": 0.1, "a": [1, 2.0]})")), R"({"a":[1,2.0],"b":0.1})");
+  EXPECT_THROW(canonical(Json(std::nan(""))), UserError);
+}
+
+}  // namespace
+}  // namespace normbench

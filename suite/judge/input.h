@@ -1,0 +1,52 @@
+// What judge is told about a table: filled in by suite/app from the plan, so that judge and plan need not know each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "suite/base/json.h"
+
+namespace normbench {
+
+/// One training run that the plan asks for.
+struct RunRef {
+  std::string run_id;   // names its folder below the runs folder
+  std::string name;     // run.<paper>.<table>.<tier>....
+  std::string arm;
+  std::string dataset;
+  int64_t token_budget = 0;
+  int64_t seed = 0;
+  double peak_lr = 0;
+};
+
+struct ArmInfo {
+  std::string name;     // "gpt_plus"
+  std::string label;    // "GPT+"
+  std::string note;
+  std::string warning;  // not empty: a warning row, shown with this text and never part of a verdict
+};
+
+/// A planned tuned rate, as the table file holds it.
+struct PeakLr {
+  int64_t token_budget = 0;
+  double peak_lr = 0;
+};
+
+struct JudgeInput {
+  std::string paper, table, tier, title, table_file;
+  Json source;         // where in which paper
+  std::string size;    // "4 layers, width 64, ... 327,680 parameters"
+  std::vector<ArmInfo> arms;
+  std::vector<std::string> datasets;
+  std::vector<RunRef> runs;        // what verdicts read
+  std::vector<RunRef> sweep_runs;  // learning-rate trials, on other seeds
+  std::map<std::string, std::map<std::string, std::vector<PeakLr>>> peak_lr;  // [arm][dataset], sorted by budget
+  Json claims;         // the table's "claims" array
+  Json published;      // baselines/published/<paper>.json
+  std::map<std::string, std::string> numeric_digest;  // [arm] of this build and machine; absent: unknown (offline judging)
+  Json deviations, not_tested;
+};
+
+}  // namespace normbench

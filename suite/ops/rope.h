@@ -1,0 +1,29 @@
+// Rotary position embedding. Su et al., arXiv 2104.09864.
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+
+namespace normbench::ops {
+
+/// Which entries form a pair that turns by the angle t * base^(-2i / rotary_width).
+enum class RopePairs {
+  kHalf,         // (i, i + rotary_width / 2), GPT-NeoX
+  kInterleaved,  // (2i, 2i + 1), RoFormer
+  kPublished,    // NVIDIA/ngpt's table, which is not a rotation (its issue 10); corrections.md 3. Full width only
+};
+
+struct RopeTable {
+  torch::Tensor cos, sin;  // [T, rotary_width / 2]
+  int64_t rotary_width = 0;
+  RopePairs pairs = RopePairs::kHalf;
+};
+
+/// Angles of positions 0..context-1, computed in double, stored in `type`. rotary_width: even, at most head_width.
+RopeTable rope_table(int64_t context, int64_t rotary_width, double base, RopePairs pairs, torch::ScalarType type);
+
+/// x: [B, T, H, Dh]; the first rotary_width entries of every head are turned, the rest is passed through.
+torch::Tensor rope(const torch::Tensor& x, const RopeTable& table);
+
+}  // namespace normbench::ops
