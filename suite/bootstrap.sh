@@ -29,6 +29,8 @@ readonly wheels_cuda=(
 dry_run=no
 with_packages=yes
 with_developer=no
+scratch=""  # a temporary file or folder, removed whatever happens
+trap '[[ -z ${scratch} ]] || rm -rf "${scratch}"' EXIT
 
 usage() {
   cat <<'TEXT'
@@ -158,8 +160,8 @@ install_packages() {
     "found: ${free} MB free; expected: 1200 MB" "To do: make room, then run again."
 
   local start=${SECONDS} log unknown=() name
-  log="$(mktemp)"
-  trap 'rm -f "${log}"' RETURN
+  scratch="$(mktemp)"
+  log="${scratch}"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3)
   if ! "${apt[@]}" update >"${log}" 2>&1; then
     tail -n 5 "${log}" >&2
@@ -180,6 +182,8 @@ install_packages() {
     fail 3 "apt-get install failed (its last lines are above)." \
       "To do: run it by hand and read its answer: apt-get install --no-install-recommends ${missing[*]}"
   fi
+  rm -f "${scratch}"
+  scratch=""
   elapsed "${start}"
 }
 
@@ -314,9 +318,8 @@ install_torch() {
   ((free >= need)) || fail 3 "too little space for LibTorch in ${deps}." "found: ${free} MB free; expected: ${need} MB" \
     "To do: make room, or set LIBTORCH to the folder of your own LibTorch ${torch_version}."
 
-  local temporary
-  temporary="$(mktemp -d "${deps}/libtorch.part.XXXXXX")"
-  trap 'rm -rf "${temporary}"' EXIT
+  scratch="$(mktemp -d "${deps}/libtorch.part.XXXXXX")"
+  local temporary="${scratch}"
   mkdir "${temporary}/wheels" "${temporary}/libtorch"
   fetch_wheels "${temporary}/wheels" "${specs[@]}"
   # A CPU program loads c10, torch_cpu, their libgomp, and two small NVIDIA libraries that torch_cpu is linked to.
@@ -332,7 +335,7 @@ install_torch() {
   rm -rf "${deps}/libtorch"
   mv -T "${temporary}/libtorch" "${deps}/libtorch"
   rm -rf "${temporary}"
-  trap - EXIT
+  scratch=""
   if [[ -n ${cache} ]] && ! copy_folder "${deps}/libtorch" "${cache}" 2>/dev/null; then
     say "   (no copy in ${cache}: the next clone fetches again)"
   fi
@@ -353,17 +356,17 @@ install_cmake() {
   cmake_too_old || return 0
   say "3. CMake ${cmake_wheel}, because the system's is older than 3.25: 24 MB from PyPI into ${deps}/cmake, some seconds."
   [[ ${dry_run} == yes ]] && return
-  local start=${SECONDS} temporary
+  local start=${SECONDS}
   mkdir -p "${deps}"
-  temporary="$(mktemp -d "${deps}/cmake.part.XXXXXX")"
-  trap 'rm -rf "${temporary}"' EXIT
+  scratch="$(mktemp -d "${deps}/cmake.part.XXXXXX")"
+  local temporary="${scratch}"
   mkdir "${temporary}/wheels"
   fetch_wheels "${temporary}/wheels" "cmake==${cmake_wheel}|f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986|24"
   unpack_wheels "${temporary}/wheels" "${temporary}/cmake" 'cmake/data/*'
   rm -rf "${deps}/cmake"
   mv -T "${temporary}/cmake" "${deps}/cmake"
   rm -rf "${temporary}"
-  trap - EXIT
+  scratch=""
   elapsed "${start}"
 }
 
