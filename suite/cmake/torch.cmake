@@ -33,7 +33,7 @@ foreach(lib c10 torch_cpu)
   add_library(torch::${lib} SHARED IMPORTED)
   set_target_properties(torch::${lib} PROPERTIES
     IMPORTED_LOCATION "${TORCH_ROOT}/lib/lib${lib}.so" IMPORTED_SONAME "lib${lib}.so"
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${torch_includes}")
+    INTERFACE_INCLUDE_DIRECTORIES "${torch_includes}")
 endforeach()
 add_library(normbench_torch INTERFACE)
 add_library(torch::cpu ALIAS normbench_torch)
