@@ -47,6 +47,9 @@ struct JudgeInput {
   Json published;      // baselines/published/<paper>.json
   std::map<std::string, std::string> numeric_digest;  // [arm] of this build and machine; absent: unknown (offline judging)
   Json deviations, not_tested;
+  double alpha = 0.05;             // of every interval of this tier: 1 - alpha confidence, two-sided
+  std::string peak_lr_source;      // not empty: where rates come from that this tier did not sweep itself ("Fig. G.1")
+  std::string machine_unfit;       // not empty: why times measured on this machine decide nothing
 };
 
 }  // namespace normbench

@@ -1,0 +1,152 @@
+#include "suite/plan/ctest_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace normbench {
+namespace {
+
+/// One add_test with its properties.
+struct Test {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::set<std::string> labels, fixtures_required;
+  std::string fixture_setup;
+  std::vector<std::string> more;  // property name, value, ...
+  int timeout_seconds = 60;
+  double cost = 0;
+};
+
+std::string quoted(const std::string& text) { return "[==[" + text + "]==]"; }
+
+std::string joined(const std::set<std::string>& values) {
+  std::string all;
+  for (const auto& value : values) all += (all.empty() ? "" : ";") + value;
+  return all;
+}
+
+std::string render(const Test& test, const std::string& program, const std::string& root) {
+  std::string text = "add_test(" + test.name + " " + quoted(program);
+  for (const auto& argument : test.arguments) text += " " + quoted(argument);
+  text += ")\nset_tests_properties(" + test.name + " PROPERTIES WORKING_DIRECTORY " + quoted(root) + " LABELS " +
+          quoted(joined(test.labels)) + " TIMEOUT " + std::to_string(test.timeout_seconds) + " SKIP_RETURN_CODE 77";
+  if (!test.fixture_setup.empty()) text += " FIXTURES_SETUP " + test.fixture_setup;
+  if (!test.fixtures_required.empty()) text += " FIXTURES_REQUIRED " + quoted(joined(test.fixtures_required));
+  if (test.cost > 0) text += " COST " + std::to_string(test.cost);
+  for (size_t i = 0; i + 1 < test.more.size(); i += 2) text += " " + test.more[i] + " " + quoted(test.more[i + 1]);
+  return text + ")\n";
+}
+
+std::string fixture_of(const PlannedRun& run) { return run.run_id.empty() ? run.name : "run-" + run.run_id; }
+
+/// The script under construction: fixtures and shared runs appear once, whoever asks for them.
+class Script {
+ public:
+  Script(const Estimate& estimate) : estimate_(estimate) {}
+
+  void add(const PlannedTier& planned) {
+    const std::set<std::string> labels = {"tier." + planned.tier->name, "device." + planned.tier->device,
+                                          "paper." + planned.table->paper, "table." + planned.table->paper + "." + planned.table->name};
+    Test& machine = once("machine." + planned.tier->device, labels, "kind.fixture");
+    machine.arguments = {"doctor", "--device", planned.tier->device};
+    machine.fixture_setup = machine.name;
+    for (const auto& run : planned.runs) add_run(run, planned, labels);
+    add_checks(planned, labels);
+  }
+
+  std::string text(const std::string& program, const std::string& root) const {
+    std::string script = "# Written by `normbench plan --ctest`; a change here is lost.\n";
+    for (const auto& name : order_) script += render(tests_.at(name), program, root);
+    return script;
+  }
+
+ private:
+  Test& once(const std::string& name, const std::set<std::string>& labels, const std::string& kind) {
+    if (!tests_.contains(name)) order_.push_back(name);
+    Test& test = tests_[name];
+    test.name = name;
+    test.labels.insert(labels.begin(), labels.end());
+    test.labels.insert(kind);
+    return test;
+  }
+
+  void add_run(const PlannedRun& run, const PlannedTier& planned, const std::set<std::string>& labels) {
+    const std::string data_name = "data." + run.dataset;
+    Test& data = once(data_name, labels, "kind.fixture");
+    data.arguments = {"data", "prepare", run.dataset};
+    data.fixture_setup = data_name;
+    data.timeout_seconds = 1800;
+
+    const std::string fixture = fixture_of(run);
+    const auto shared = name_of_fixture_.emplace(fixture, run.name).first;
+    Test& test = once(shared->second, labels, "kind.run");
+    test.labels.insert(run.sweep ? "kind.sweep" : "kind.verdict");
+    test.arguments = {"run", shared->second};
+    test.fixture_setup = fixture;
+    test.fixtures_required = {data_name, "machine." + planned.tier->device};
+    const double seconds = estimate_.seconds(run);
+    test.cost = seconds;
+    test.timeout_seconds = static_cast<int>(120 + std::ceil(10 * seconds));  // for hanging, not for slowness
+    test.more = {"PROCESSORS", std::to_string(planned.tier->threads)};
+    if (planned.tier->device == "cuda") {
+      // Without a resource file CTest ignores RESOURCE_GROUPS, so the run also takes a file lock on its device.
+      test.more.insert(test.more.end(), {"RESOURCE_GROUPS", "gpus:1"});
+    }
+  }
+
+  void add_checks(const PlannedTier& planned, const std::set<std::string>& labels) {
+    const std::string table = planned.table->paper + "." + planned.table->name;
+    const std::string stem = "check." + table + "." + planned.tier->name;
+    const std::vector<std::string> select = {"judge", "--tier", planned.tier->name, "--only", table};
+    std::map<std::string, std::set<std::string>> verdict_runs, all_runs;
+    std::set<std::string> everything;
+    for (const auto& run : planned.runs) {
+      if (!run.sweep) verdict_runs[run.arm].insert(fixture_of(run));
+      all_runs[run.arm].insert(fixture_of(run));
+      everything.insert(fixture_of(run));
+    }
+    for (const auto& [arm, fixtures] : verdict_runs) {
+      Test& test = once(stem + ".regression." + arm + ".validation_loss", labels, "kind.regression");
+      test.arguments = select;
+      test.arguments.insert(test.arguments.end(), {"--regression", arm});
+      test.fixtures_required = fixtures;
+    }
+    for (const auto& claim : planned.table->claims) {
+      const JsonObject o(claim, planned.table->file, "/claims");
+      const auto id = o.required<std::string>("id");
+      if (claim.contains("tiers") &&
+          std::find(claim["tiers"].begin(), claim["tiers"].end(), planned.tier->name) == claim["tiers"].end())
+        continue;
+      Test& test = once(stem + ".claim." + id, labels, "kind.claim");
+      test.arguments = select;
+      test.arguments.insert(test.arguments.end(), {"--claim", id});
+      test.fixtures_required = everything;
+      if (claim.contains("challenger") && claim.contains("reference")) {
+        test.fixtures_required = all_runs[claim["challenger"].get<std::string>()];
+        test.fixtures_required.merge(std::set<std::string>(all_runs[claim["reference"].get<std::string>()]));
+      }
+    }
+    Test& verdicts = once(stem + ".regression.verdicts", labels, "kind.regression");
+    verdicts.arguments = select;
+    verdicts.arguments.push_back("--verdicts");
+    verdicts.fixtures_required = everything;
+  }
+
+  const Estimate& estimate_;
+  std::map<std::string, Test> tests_;
+  std::vector<std::string> order_;
+  std::map<std::string, std::string> name_of_fixture_;
+};
+
+}  // namespace
+
+std::string ctest_script(const std::vector<PlannedTier>& tiers, const Estimate& estimate, const std::string& program,
+                         const std::string& root) {
+  Script script(estimate);
+  for (const auto& planned : tiers) script.add(planned);
+  return script.text(program, root);
+}
+
+}  // namespace normbench

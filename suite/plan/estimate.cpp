@@ -1,0 +1,66 @@
+#include "suite/plan/estimate.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "suite/base/files.h"
+
+namespace normbench {
+namespace {
+
+// Rough rates where nothing was measured yet: a CPU core at these small shapes, one data-centre GPU in bf16.
+constexpr double kCpuFlopsPerSecond = 45e9;
+constexpr double kGpuFlopsPerSecond = 200e12;
+constexpr double kStartSeconds = 1.0;  // loading LibTorch, the canary, the validation slice
+
+/// What decides the speed of a step: the model, its shape, the batch, the device.
+std::string shape_of(const Json& config) {
+  return canonical({config.at("model"), config.at("size"), config.at("micro_batch_sequences"), config.at("precision"),
+                    config.at("device"), config.at("threads")});
+}
+
+}  // namespace
+
+double training_flops_per_token(const Json& config) {
+  const Json& size = config.at("size");
+  const double layers = size.at("num_layers"), width = size.at("width"), mlp = size.at("mlp_width"),
+               vocabulary = size.at("vocabulary"), context = size.at("context");
+  const double weights = layers * (4 * width * width + 3 * width * mlp) + vocabulary * width;
+  return 6 * weights + 6 * layers * context * width;
+}
+
+Estimate::Estimate(const std::string& runs_folder) {
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(runs_folder, absent)) {
+    const auto summary_file = entry.path() / "summary.json", manifest_file = entry.path() / "manifest.json";
+    if (!std::filesystem::exists(summary_file) || !std::filesystem::exists(manifest_file)) continue;
+    try {
+      const Json summary = read_json(summary_file.string()), manifest = read_json(manifest_file.string());
+      seen_.push_back({shape_of(manifest.at("config")), summary.at("tokens_per_second").get<double>()});
+      finished_.push_back(entry.path().filename().string());
+    } catch (const std::exception&) {
+      // An unreadable record is no evidence of speed; judging it is not this file's business.
+    }
+  }
+}
+
+double Estimate::seconds(const PlannedRun& run, bool* measured) const {
+  const double tokens = static_cast<double>(run.token_budget);
+  const std::string shape = shape_of(run.config);
+  std::vector<double> rates;
+  for (const auto& seen : seen_)
+    if (seen.shape == shape && seen.tokens_per_second > 0) rates.push_back(seen.tokens_per_second);
+  if (measured != nullptr) *measured = !rates.empty();
+  if (!rates.empty()) {
+    std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());
+    return kStartSeconds + tokens / rates[rates.size() / 2];
+  }
+  const double rate = run.device == "cuda" ? kGpuFlopsPerSecond : kCpuFlopsPerSecond;
+  return kStartSeconds + tokens * training_flops_per_token(run.config) / rate;
+}
+
+bool Estimate::finished(const std::string& run_id) const {
+  return std::find(finished_.begin(), finished_.end(), run_id) != finished_.end();
+}
+
+}  // namespace normbench

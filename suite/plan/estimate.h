@@ -1,0 +1,32 @@
+// How long a run takes, before it is started: from finished runs of the same shape on this machine, else from its FLOPs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suite/plan/expand.h"
+
+namespace normbench {
+
+/// Multiply-adds x 2 of training on one token: 6 x (16 D^2 L (with F = 4 D) + V D) + attention's 6 L T D.
+double training_flops_per_token(const Json& config);
+
+class Estimate {
+ public:
+  /// Reads the summaries below `runs_folder` (results/runs).
+  explicit Estimate(const std::string& runs_folder);
+  /// Seconds on one device with one thread. `*measured` says whether finished runs told.
+  double seconds(const PlannedRun& run, bool* measured = nullptr) const;
+  /// Is there a finished or diverged record for this run id?
+  bool finished(const std::string& run_id) const;
+
+ private:
+  struct Seen {
+    std::string shape;
+    double tokens_per_second;
+  };
+  std::vector<Seen> seen_;
+  std::vector<std::string> finished_;
+};
+
+}  // namespace normbench

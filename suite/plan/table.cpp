@@ -1,0 +1,271 @@
+#include "suite/plan/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "suite/base/files.h"
+
+namespace normbench {
+namespace {
+
+Arm read_arm(const std::string& name, const JsonObject& o) {
+  Arm arm{.name = name,
+          .label = o.required<std::string>("label"),
+          .note = o.optional<std::string>("note", ""),
+          .warning = o.optional<std::string>("warning", ""),
+          .model = o.required<std::string>("model"),
+          .optimizer = o.required<std::string>("optimizer"),
+          .schedule = o.required<std::string>("schedule"),
+          .model_options = o.optional<Json>("model_options", Json::object()),
+          .optimizer_options = o.optional<Json>("optimizer_options", Json::object()),
+          .schedule_options = o.optional<Json>("schedule_options", Json::object())};
+  o.finish();
+  return arm;
+}
+
+int64_t budget_of_key(const JsonObject& o, const std::string& key) {
+  size_t used = 0;
+  int64_t budget = 0;
+  try {
+    budget = std::stoll(key, &used);
+  } catch (const std::exception&) {
+  }
+  if (used != key.size() || budget <= 0) o.fail(key, "not a token budget", "\"" + key + "\"", "a number of tokens");
+  return budget;
+}
+
+void read_peak_lr(const JsonObject& setting, Setting& s) {
+  if (!setting.has("peak_lr")) {
+    setting.ignore("peak_lr");
+    return;
+  }
+  const JsonObject rates = setting.object("peak_lr");
+  for (const auto& arm : rates.keys()) {
+    for (const auto& pair : rates.required<std::vector<Json>>(arm)) {
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number())
+        rates.fail(arm, "wrong type", pair.dump(), "[token budget, peak learning rate]");
+      s.peak_lr[arm].emplace_back(pair[0].get<int64_t>(), pair[1].get<double>());
+    }
+    std::sort(s.peak_lr[arm].begin(), s.peak_lr[arm].end());
+  }
+}
+
+void read_sweep(const JsonObject& setting, Setting& s) {
+  if (!setting.has("sweep")) {
+    setting.ignore("sweep");
+    return;
+  }
+  const JsonObject sweep = setting.object("sweep");
+  s.sweep.seeds = sweep.required<std::vector<int64_t>>("seeds");
+  sweep.for_each_object("grid", [&](const std::string& arm, const JsonObject& budgets) {
+    for (const auto& key : budgets.keys())
+      s.sweep.grid[arm][budget_of_key(budgets, key)] = budgets.required<std::vector<double>>(key);
+  });
+  sweep.finish();
+}
+
+void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch, int64_t context) {
+  const int64_t step_tokens = batch * context;
+  if (budget > 0 && budget % step_tokens == 0) return;
+  const int64_t below = budget / step_tokens * step_tokens;
+  o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
+         "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) + " tokens = " +
+             std::to_string(step_tokens),
+         "the nearest ones are " + std::to_string(below) + " and " + std::to_string(below + step_tokens));
+}
+
+Setting read_setting(const std::string& name, const JsonObject& o, const Table& table, const Json& sizes) {
+  Setting s;
+  s.name = name;
+  s.dataset = o.required<std::string>("dataset");
+  s.size = o.required<std::string>("size");
+  s.batch_sequences = o.required<int64_t>("batch_sequences");
+  s.micro_batch_sequences = o.optional<int64_t>("micro_batch_sequences", s.batch_sequences);
+  s.validation_tokens = o.required<int64_t>("validation_tokens");
+  s.token_budgets = o.required<std::vector<int64_t>>("token_budgets");
+  s.seeds = o.required<std::vector<int64_t>>("seeds");
+  s.clip_norm = o.required<double>("clip_norm");
+  s.divergence_loss_above = o.required<double>("divergence_loss_above");
+  if (o.has("arm_batch_sequences")) {
+    const JsonObject batches = o.object("arm_batch_sequences");
+    for (const auto& arm : batches.keys()) s.arm_batch_sequences[arm] = batches.required<int64_t>(arm);
+  }
+  o.ignore("arm_batch_sequences");
+  read_peak_lr(o, s);
+  read_sweep(o, s);
+  o.finish();
+
+  if (!sizes.contains(s.size)) {
+    std::vector<std::string> known;
+    for (const auto& item : sizes.items()) known.push_back(item.key());
+    const std::string hint = nearest(s.size, known);
+    o.fail("size", "no such size in sizes.json", "\"" + s.size + "\"", "",
+           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+  }
+  const int64_t context = sizes[s.size]["context"].get<int64_t>();
+  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 || s.batch_sequences % s.micro_batch_sequences != 0)
+    o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
+           std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
+  if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
+    o.fail("validation_tokens", "not a multiple of the context", std::to_string(s.validation_tokens),
+           "a multiple of " + std::to_string(context));
+  if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()) || s.token_budgets.empty())
+    o.fail("token_budgets", "the ladder is empty or not in rising order");
+  const auto known_arm = [&](const std::string& arm, const std::string& key) {
+    std::vector<std::string> names;
+    for (const auto& a : table.arms) names.push_back(a.name);
+    if (std::find(names.begin(), names.end(), arm) != names.end()) return;
+    const std::string hint = nearest(arm, names);
+    o.fail(key, "no such arm", "\"" + arm + "\"", "", hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+  };
+  for (const auto& item : s.arm_batch_sequences) known_arm(item.first, "arm_batch_sequences");
+  for (const auto& item : s.peak_lr) known_arm(item.first, "peak_lr");
+  const auto batch_of = [&](const std::string& arm) {
+    const auto found = s.arm_batch_sequences.find(arm);
+    return found == s.arm_batch_sequences.end() ? s.batch_sequences : found->second;
+  };
+  for (const auto& item : s.sweep.grid) {
+    known_arm(item.first, "sweep");
+    for (const auto& budget : item.second) check_budget(o, "sweep", budget.first, batch_of(item.first), context);
+  }
+  for (const int64_t seed : s.sweep.seeds)
+    if (std::find(s.seeds.begin(), s.seeds.end(), seed) != s.seeds.end())
+      o.fail("sweep", "a seed of the sweep is also a seed of the verdict", std::to_string(seed),
+             "disjoint seeds: a rate chosen on a seed flatters that seed");
+  for (const auto& rates : s.peak_lr)
+    for (const int64_t budget : s.token_budgets) check_budget(o, "token_budgets", budget, batch_of(rates.first), context);
+  return s;
+}
+
+Tier read_tier(const std::string& name, const JsonObject& o, const Table& table, const Json& sizes) {
+  if (std::find(kTierNames.begin(), kTierNames.end(), name) == kTierNames.end())
+    o.fail("", "no such tier", "\"" + name + "\"", "one of: smoke, cpu, gpu, paper");
+  Tier tier;
+  tier.name = name;
+  tier.note = o.optional<std::string>("note", "");
+  tier.device = o.required<std::string>("device");
+  tier.precision = o.required<std::string>("precision");
+  tier.threads = o.optional<int64_t>("threads", 1);
+  tier.noise = o.optional<Json>("noise", Json());
+  o.for_each_object("settings", [&](const std::string& setting, const JsonObject& s) {
+    tier.settings.push_back(read_setting(setting, s, table, sizes));
+  });
+  o.finish();
+  return tier;
+}
+
+}  // namespace
+
+const Arm& Table::arm(const std::string& wanted) const {
+  for (const auto& a : arms)
+    if (a.name == wanted) return a;
+  throw UserError({.what = "no such arm", .where = file, .found = "\"" + wanted + "\""});
+}
+
+const Tier* Table::tier(const std::string& wanted) const {
+  for (const auto& t : tiers)
+    if (t.name == wanted) return &t;
+  return nullptr;
+}
+
+Table read_table(const std::string& file, const Json& sizes) {
+  const Json json = read_json(file);
+  const JsonObject o(json, file);
+  if (o.required<std::string>("schema") != "normbench-table-1")
+    o.fail("schema", "unknown schema", json["schema"].dump(), "\"normbench-table-1\"");
+  Table table;
+  const std::filesystem::path path(file);
+  table.file = file;
+  table.name = path.stem().string();
+  table.paper = path.parent_path().filename().string();
+  table.title = o.required<std::string>("title");
+  table.note = o.required<std::string>("note");
+  table.source = o.required<Json>("source");
+  table.claims = o.required<Json>("claims");
+  table.deviations = o.required<Json>("deviations");
+  table.not_tested = o.required<Json>("not_tested");
+  o.for_each_object("arms", [&](const std::string& name, const JsonObject& a) { table.arms.push_back(read_arm(name, a)); });
+  o.for_each_object("tiers", [&](const std::string& name, const JsonObject& t) {
+    table.tiers.push_back(read_tier(name, t, table, sizes));
+  });
+  o.for_each_element("claims", [&](const JsonObject& claim) {
+    for (const char* role : {"challenger", "reference"})
+      if (claim.has(role)) table.arm(claim.required<std::string>(role));
+  });
+  o.finish();
+  return table;
+}
+
+std::vector<Table> read_tables(const std::string& folder, const std::string& only) {
+  const Json sizes = read_sizes(folder);
+  std::vector<std::string> files, names;
+  for (const auto& paper : std::filesystem::directory_iterator(folder)) {
+    if (!paper.is_directory()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(paper.path()))
+      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Table> tables;
+  for (const auto& file : files) {
+    const std::filesystem::path path(file);
+    const std::string paper = path.parent_path().filename().string();
+    const std::string full = paper + "." + path.stem().string();
+    names.push_back(full);
+    if (only.empty() || only == paper || only == full) tables.push_back(read_table(file, sizes));
+  }
+  if (tables.empty()) {
+    const std::string hint = nearest(only, names);
+    throw UserError({.what = "no table matches", .where = folder, .found = "\"" + only + "\"",
+                     .expected = "a paper (angpt) or a table (angpt.convergence)",
+                     .todo = hint.empty() ? "normbench plan --list shows all" : "did you mean \"" + hint + "\"?"});
+  }
+  return tables;
+}
+
+Json read_sizes(const std::string& folder) {
+  const std::string file = folder + "/sizes.json";
+  const Json json = read_json(file);
+  const JsonObject o(json, file);
+  if (o.required<std::string>("schema") != "normbench-sizes-1") o.fail("schema", "unknown schema");
+  o.ignore("note");
+  o.for_each_object("sizes", [](const std::string&, const JsonObject& size) {
+    size.ignore("note");
+    for (const char* key : {"num_layers", "width", "num_heads", "mlp_width", "context"})
+      if (size.required<int64_t>(key) <= 0) size.fail(key, "a size must be positive");
+    const int64_t head_width = size.optional<int64_t>("head_width", 0);
+    const int64_t width = size.required<int64_t>("width"), heads = size.required<int64_t>("num_heads");
+    if (head_width < 0 || (head_width == 0 && width % heads != 0))
+      size.fail("num_heads", "the width is not divisible by the heads",
+                std::to_string(width) + " and " + std::to_string(heads));
+    size.finish();
+  });
+  o.finish();
+  Json sizes = json["sizes"];
+  for (auto& size : sizes) size.erase("note");
+  return sizes;
+}
+
+double peak_lr_at(const Setting& setting, const std::string& arm, int64_t budget, const std::string& file) {
+  const auto found = setting.peak_lr.find(arm);
+  NORMBENCH_CHECK(found != setting.peak_lr.end() && !found->second.empty(), arm);
+  const auto& rates = found->second;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i].first == budget) return rates[i].second;
+    if (i + 1 < rates.size() && rates[i].first < budget && budget < rates[i + 1].first) {
+      const double share = std::log(static_cast<double>(budget) / static_cast<double>(rates[i].first)) /
+                           std::log(static_cast<double>(rates[i + 1].first) / static_cast<double>(rates[i].first));
+      const double rate = std::exp(std::log(rates[i].second) * (1 - share) + std::log(rates[i + 1].second) * share);
+      char text[32];  // three significant digits, as tuned rates have: a rate that a person can type
+      std::snprintf(text, sizeof text, "%.3g", rate);
+      return std::strtod(text, nullptr);
+    }
+  }
+  throw UserError({.what = "an arm has no tuned learning rate at this budget",
+                   .where = file + ", setting " + setting.name + ", arm " + arm, .found = std::to_string(budget) + " tokens",
+                   .expected = "a budget inside the tuned range", .todo = "add it to peak_lr, or run the sweep and `normbench tune`"});
+}
+
+}  // namespace normbench

@@ -1,0 +1,74 @@
+// One table of a paper, read strictly from suite/tables/<paper>/<table>.json. docs/formats.md has a page on it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "suite/base/json.h"
+
+namespace normbench {
+
+/// A recipe: what is trained, whatever the size and the text.
+struct Arm {
+  std::string name, label, note;
+  std::string warning;  // not empty: shown as a warning row, never part of a verdict
+  std::string model, optimizer, schedule;
+  Json model_options, optimizer_options, schedule_options;
+};
+
+/// Learning-rate trials of one arm: [budget] -> rates.
+struct Sweep {
+  std::vector<int64_t> seeds;
+  std::map<std::string, std::map<int64_t, std::vector<double>>> grid;  // [arm][budget]
+};
+
+/// One size on one data set: an independent comparison inside a tier.
+struct Setting {
+  std::string name, dataset, size;
+  int64_t batch_sequences = 0, micro_batch_sequences = 0, validation_tokens = 0;
+  std::map<std::string, int64_t> arm_batch_sequences;  // arms that the paper trained with their own batch
+  std::vector<int64_t> token_budgets, seeds;
+  double clip_norm = 1.0, divergence_loss_above = 0;
+  std::map<std::string, std::vector<std::pair<int64_t, double>>> peak_lr;  // [arm], sorted by budget
+  Sweep sweep;
+};
+
+struct Tier {
+  std::string name, note, device, precision;
+  int64_t threads = 1;
+  Json noise;  // measured seed noise and slope, for the power statement; may be null
+  std::vector<Setting> settings;
+};
+
+struct Table {
+  std::string paper, name, file, title, note;
+  Json source, claims, deviations, not_tested;
+  std::vector<Arm> arms;
+  std::vector<Tier> tiers;
+
+  const Arm& arm(const std::string& name) const;
+  /// nullptr when the table has no such tier.
+  const Tier* tier(const std::string& name) const;
+};
+
+inline const std::vector<std::string> kTierNames = {"smoke", "cpu", "gpu", "paper"};
+
+/// Throws UserError on anything a run could trip over later: unknown arm, budget not divisible by the batch, a verdict seed
+/// that the sweep uses, an arm without a learning rate.
+Table read_table(const std::string& file, const Json& sizes);
+
+/// Every table below `folder` (suite/tables), sorted by paper and name. `only`: "" for all, "angpt" or "angpt.convergence".
+/// Throws UserError when nothing matches, with the nearest name.
+std::vector<Table> read_tables(const std::string& folder, const std::string& only);
+
+/// The "sizes" object of suite/tables/sizes.json, checked.
+Json read_sizes(const std::string& folder);
+
+/// The rate of an arm at a budget: a tuned one, or between two tuned budgets linear in (log budget, log rate).
+/// Throws UserError outside the tuned range.
+double peak_lr_at(const Setting& setting, const std::string& arm, int64_t token_budget, const std::string& file);
+
+}  // namespace normbench

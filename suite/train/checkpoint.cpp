@@ -1,0 +1,114 @@
+#include "suite/train/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <torch/torch.h>
+
+#include "suite/base/files.h"
+#include "suite/base/hash.h"
+#include "suite/base/log.h"
+#include "suite/train/tensor_bytes.h"
+
+namespace normbench {
+namespace {
+
+constexpr size_t kKept = 2;
+const std::string kPrefix = "checkpoint_";
+
+/// Checkpoint files of a folder, newest first. Names hold the step with leading zeros, so names sort like steps.
+std::vector<std::filesystem::path> checkpoint_files(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, absent))
+    if (entry.path().filename().string().starts_with(kPrefix)) files.push_back(entry.path());
+  std::sort(files.rbegin(), files.rend());
+  return files;
+}
+
+bool whole_name(const std::filesystem::path& file) { return file.extension() == ".safetensors"; }
+
+std::string content_digest(const std::map<std::string, TensorEntry>& tensors) {
+  StreamHash hash;
+  for (const auto& [name, tensor] : tensors) {
+    hash.update(name);
+    hash.update(tensor.bytes);
+  }
+  return hash.hex();
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& folder, const std::string& run_id, const CheckpointProgress& progress,
+                     const std::vector<ParameterGroup>& weights, const Optimizer& optimizer) {
+  std::map<std::string, torch::Tensor> held;  // keeps CPU copies alive while their bytes are written
+  for (const auto& weight : weights) held["weights." + weight.name] = weight.tensor.detach().cpu().contiguous();
+  for (const auto& [name, tensor] : optimizer.state()) held["optimizer." + name] = tensor.detach().cpu().contiguous();
+  std::map<std::string, TensorEntry> entries;
+  for (const auto& [name, tensor] : held) entries.emplace(name, tensor_entry(tensor));
+
+  const Json position = {{"schema", "normbench-checkpoint-1"}, {"run_id", run_id}, {"step", progress.step},
+                         {"seconds_train", progress.seconds_train}, {"sessions", progress.sessions},
+                         {"digest", content_digest(entries)}};
+  std::string step = std::to_string(progress.step);
+  step.insert(0, 12 - std::min<size_t>(12, step.size()), '0');
+  write_file_atomically(folder + "/" + kPrefix + step + ".safetensors",
+                        safetensors_bytes({{"normbench", canonical(position)}}, entries));
+
+  size_t whole = 0;
+  for (const auto& file : checkpoint_files(folder)) {
+    if (whole_name(file) && whole < kKept) {
+      ++whole;
+      continue;
+    }
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+  }
+}
+
+std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder, const std::string& run_id,
+                                                         std::vector<ParameterGroup>& weights, Optimizer& optimizer) {
+  for (const auto& path : checkpoint_files(folder)) {
+    if (!whole_name(path)) continue;  // a temporary file that a kill left behind
+    try {
+      const SafetensorsFile file(path.string());
+      const auto found = file.metadata().find("normbench");
+      if (found == file.metadata().end())
+        throw UserError({.what = "not a checkpoint of this program", .where = path.string()});
+      const Json position = parse_json(found->second, path.string());
+      const JsonObject o(position, path.string());
+      if (o.required<std::string>("schema") != "normbench-checkpoint-1" || o.required<std::string>("run_id") != run_id)
+        throw UserError({.what = "a checkpoint of another run", .where = path.string(),
+                         .found = o.required<std::string>("run_id"), .expected = run_id});
+      if (o.required<std::string>("digest") != content_digest(file.tensors()))
+        throw UserError({.what = "a damaged checkpoint", .where = path.string()});
+      const CheckpointProgress progress{.step = o.required<int64_t>("step"),
+                                        .seconds_train = o.required<double>("seconds_train"),
+                                        .sessions = o.required<int64_t>("sessions")};
+      o.finish();
+
+      std::map<std::string, torch::Tensor> state;
+      for (const auto& [name, entry] : file.tensors())
+        if (name.starts_with("optimizer.")) state.emplace(name.substr(10), tensor_of(entry));
+      for (const auto& weight : weights)
+        if (!file.tensors().contains("weights." + weight.name))
+          throw UserError({.what = "a checkpoint lacks a weight", .where = path.string(), .expected = weight.name});
+      torch::NoGradGuard no_grad;
+      for (auto& weight : weights) weight.tensor.copy_(tensor_of(file.tensors().at("weights." + weight.name)));
+      optimizer.load_state(state);
+      return progress;
+    } catch (const UserError& e) {
+      log_warning(std::string("a checkpoint is passed over: ") + e.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void remove_checkpoints(const std::string& folder) {
+  for (const auto& file : checkpoint_files(folder)) {
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+  }
+}
+
+}  // namespace normbench

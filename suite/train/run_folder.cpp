@@ -1,0 +1,44 @@
+#include "suite/train/run_folder.h"
+
+#include <filesystem>
+
+#include "suite/base/record_digest.h"
+
+namespace normbench {
+namespace {
+
+Json read_if_present(const std::string& file) {
+  return std::filesystem::exists(file) ? read_json(file) : Json();
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& runs, const std::string& run_id) : path_(runs + "/" + run_id) {
+  make_folders(path_);
+  lock_ = std::make_unique<FileLock>(path_ + "/lock", /*wait=*/false, "run " + run_id);
+}
+
+Json RunFolder::manifest() const { return read_if_present(path_ + "/manifest.json"); }
+Json RunFolder::summary() const { return read_if_present(path_ + "/summary.json"); }
+void RunFolder::write_manifest(const Json& manifest) { write_json(path_ + "/manifest.json", manifest); }
+
+void RunFolder::open_steps(int64_t steps) {
+  steps_ = std::make_unique<RecordWriter>(path_ + "/steps.jsonl.zst", static_cast<size_t>(steps));
+}
+
+void RunFolder::finish(Json summary) {
+  steps_->flush();
+  const auto lines = read_record_lines(path_ + "/steps.jsonl.zst");
+  NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at("steps").get<int64_t>(), std::to_string(lines.size()));
+  summary["steps_digest"] = steps_digest(lines);
+  summary["record_digest"] = record_digest(manifest(), lines, summary);
+  write_json(path_ + "/summary.json", summary);
+}
+
+void RunFolder::clear() {
+  steps_.reset();
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    if (entry.path().filename() != "lock") std::filesystem::remove_all(entry.path());
+}
+
+}  // namespace normbench

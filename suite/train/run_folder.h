@@ -1,0 +1,41 @@
+// The record of one run, written as it goes: manifest.json, steps.jsonl.zst, summary.json (docs/formats.md).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "suite/base/files.h"
+#include "suite/base/json.h"
+#include "suite/base/record_stream.h"
+
+namespace normbench {
+
+class RunFolder {
+ public:
+  /// Creates and locks <runs>/<run_id>; throws UserError when another process trains this run.
+  RunFolder(const std::string& runs, const std::string& run_id);
+
+  const std::string& path() const { return path_; }
+  /// Manifest of an earlier session, or null.
+  Json manifest() const;
+  /// Summary of a finished run, or null.
+  Json summary() const;
+  void write_manifest(const Json& manifest);
+
+  /// Opens the step stream; keeps the lines of the first `steps` steps.
+  void open_steps(int64_t steps);
+  void append_step(const Json& line) { steps_->append(line); }
+  void flush_steps() { steps_->flush(); }
+
+  /// Adds steps_digest and record_digest and writes summary.json: from then on the run is finished.
+  void finish(Json summary);
+  /// Removes everything but the lock: the run starts anew.
+  void clear();
+
+ private:
+  std::string path_;
+  std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<RecordWriter> steps_;
+};
+
+}  // namespace normbench
