@@ -4,7 +4,6 @@
 #include <iostream>
 #include <new>
 
-#include "suite/base/errors.h"
 
 namespace normbench {
 

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "suite/base/errors.h"
+
 namespace normbench {
 
 /// Runs a main function's body. An exception becomes one message on standard error and its exit code: UserError 2,

@@ -4,9 +4,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <algorithm>
 #include <map>
 
 #include "data/dataset.h"
+#include "data/sidecar.h"
 #include "suite/base/hash.h"
 
 namespace normbench {
@@ -22,6 +24,18 @@ fs::path root_above(fs::path folder) {
     if (folder == folder.root_path()) break;
   }
   return {};
+}
+
+/// A prepared data set says who it is; before it is prepared the committed digests do (suite/tables/data.json).
+std::optional<DatasetIdentity> dataset_identity(const Project& project, const std::string& name) {
+  if (fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) {
+    const Sidecar sidecar = read_sidecar(project.cache(), name);
+    return DatasetIdentity{sidecar.vocabulary, sidecar.train.digest, sidecar.validation.digest};
+  }
+  for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
+    if (spec.name == name && spec.expected)
+      return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest, spec.expected->validation_digest};
+  return std::nullopt;
 }
 
 std::string size_text(const Json& size) {
