@@ -20,11 +20,12 @@ int number(const char* name, const char* text) {
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, value);
   if (error != std::errc() || stop != end || value < 0)
-    throw UserError({.what = "the launcher's environment is not understood",
-                     .where = name,
-                     .found = text,
-                     .expected = "a number of at least 0",
-                     .todo = "start with mpirun or srun, or unset the variable to run as one rank"});
+    throw UserError(
+        {.what = "the launcher's environment is not understood",
+         .where = name,
+         .found = text,
+         .expected = "a number of at least 0",
+         .todo = "start with mpirun or srun, or unset the variable to run as one rank"});
   return value;
 }
 
@@ -34,7 +35,8 @@ Launch read_launch(const std::function<const char*(const char*)>& variable) {
   struct Names {
     const char *rank, *size, *local_rank;
   };
-  // srun also sets Slurm's variables around an mpirun of its own, so the inner launchers come first.
+  // srun also sets Slurm's variables around an mpirun of its own, so the inner launchers come
+  // first.
   constexpr Names kLaunchers[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
       {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
@@ -46,13 +48,15 @@ Launch read_launch(const std::function<const char*(const char*)>& variable) {
     Launch launch;
     launch.rank = number(names.rank, rank);
     launch.size = number(names.size, size);
-    if (const char* local = variable(names.local_rank)) launch.local_rank = number(names.local_rank, local);
+    if (const char* local = variable(names.local_rank))
+      launch.local_rank = number(names.local_rank, local);
     if (launch.rank >= launch.size)
-      throw UserError({.what = "the launcher's environment contradicts itself",
-                       .where = names.rank,
-                       .found = std::string(rank) + " of " + size,
-                       .expected = "a rank below the size",
-                       .todo = "start with mpirun or srun, or unset the variables to run as one rank"});
+      throw UserError(
+          {.what = "the launcher's environment contradicts itself",
+           .where = names.rank,
+           .found = std::string(rank) + " of " + size,
+           .expected = "a rank below the size",
+           .todo = "start with mpirun or srun, or unset the variables to run as one rank"});
     return launch;
   }
   return {};

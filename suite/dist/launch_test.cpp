@@ -26,7 +26,8 @@ TEST(Launch, AProgramStartedAloneIsOneRank) {
 TEST(Launch, EachLauncherIsUnderstood) {
   for (const auto& [rank, size, local] :
        {std::tuple{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-        std::tuple{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}, std::tuple{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}}) {
+        std::tuple{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+        std::tuple{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}}) {
     const Launch launch = launch_in({{rank, "5"}, {size, "8"}, {local, "1"}});
     EXPECT_EQ(launch.rank, 5) << rank;
     EXPECT_EQ(launch.size, 8) << rank;
@@ -35,7 +36,8 @@ TEST(Launch, EachLauncherIsUnderstood) {
 }
 
 TEST(Launch, MpirunInsideSrunCounts) {
-  const Launch launch = launch_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
+  const Launch launch = launch_in(
+      {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
 }

@@ -18,16 +18,17 @@ std::string mpi_text(int code) {
   return std::string(text, static_cast<size_t>(length));
 }
 
-#define NORMBENCH_MPI(call)                                                                   \
-  do {                                                                                        \
-    if (const int code = (call); code != MPI_SUCCESS)                                         \
-      throw MachineError({.what = "MPI failed: " #call, .found = mpi_text(code),              \
-                          .todo = "see which rank ended first; start the run again"});        \
+#define NORMBENCH_MPI(call)                                                            \
+  do {                                                                                 \
+    if (const int code = (call); code != MPI_SUCCESS)                                  \
+      throw MachineError({.what = "MPI failed: " #call,                                \
+                          .found = mpi_text(code),                                     \
+                          .todo = "see which rank ended first; start the run again"}); \
   } while (false)
-#define NORMBENCH_MPI_NOEXCEPT(call)                                                          \
-  do {                                                                                        \
-    if (const int code = (call); code != MPI_SUCCESS)                                         \
-      log_warning("MPI failed: " #call ": " + mpi_text(code));                                \
+#define NORMBENCH_MPI_NOEXCEPT(call)                           \
+  do {                                                         \
+    if (const int code = (call); code != MPI_SUCCESS)          \
+      log_warning("MPI failed: " #call ": " + mpi_text(code)); \
   } while (false)
 
 constexpr int64_t kPieceBytes = 16 << 20;  // bounds the gather buffer, and MPI's counts are 32-bit
@@ -53,7 +54,8 @@ class MpiCommunicator final : public Communicator {
       auto part = flat.narrow(0, begin, std::min(piece, flat.numel() - begin));
       auto all = torch::empty({size_, part.numel()}, part.options());
       const int bytes = static_cast<int>(part.nbytes());
-      NORMBENCH_MPI(MPI_Allgather(part.data_ptr(), bytes, MPI_BYTE, all.data_ptr(), bytes, MPI_BYTE, MPI_COMM_WORLD));
+      NORMBENCH_MPI(MPI_Allgather(part.data_ptr(), bytes, MPI_BYTE, all.data_ptr(), bytes, MPI_BYTE,
+                                  MPI_COMM_WORLD));
       part.copy_(all[0]);
       for (int r = 1; r < size_; ++r) part.add_(all[r]);
     }
@@ -67,7 +69,8 @@ class MpiCommunicator final : public Communicator {
     const int64_t piece = std::max<int64_t>(1, kPieceBytes / flat.element_size());
     for (int64_t begin = 0; begin < flat.numel(); begin += piece) {
       auto part = flat.narrow(0, begin, std::min(piece, flat.numel() - begin));
-      NORMBENCH_MPI(MPI_Bcast(part.data_ptr(), static_cast<int>(part.nbytes()), MPI_BYTE, root, MPI_COMM_WORLD));
+      NORMBENCH_MPI(MPI_Bcast(part.data_ptr(), static_cast<int>(part.nbytes()), MPI_BYTE, root,
+                              MPI_COMM_WORLD));
     }
     if (!values.is_contiguous()) values.copy_(flat.view(values.sizes()));
   }
@@ -76,7 +79,8 @@ class MpiCommunicator final : public Communicator {
 
  private:
   static const torch::Tensor& checked(const torch::Tensor& values) {
-    TORCH_CHECK(values.device().is_cpu(), "the MPI communicator takes CPU tensors, not ", values.device());
+    TORCH_CHECK(values.device().is_cpu(), "the MPI communicator takes CPU tensors, not ",
+                values.device());
     return values;
   }
 

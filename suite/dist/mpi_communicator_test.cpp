@@ -1,4 +1,5 @@
-// Started by mpirun with three ranks; every rank checks, and any wrong value ends the job with a message.
+// Started by mpirun with three ranks; every rank checks, and any wrong value ends the job with a
+// message.
 #include "suite/dist/mpi_communicator.h"
 
 #include <torch/torch.h>
@@ -29,13 +30,16 @@ int main() {
   expect(r == launch.rank, "the environment and MPI agree on the rank");
   if (ranks->size() != 3) return 1;
 
-  // In fp32 (1e8 + 1) - 1e8 = 0, while (1e8 - 1e8) + 1 = 1: only rank order gives 0 here, and 1 for the next.
+  // In fp32 (1e8 + 1) - 1e8 = 0, while (1e8 - 1e8) + 1 = 1: only rank order gives 0 here, and 1 for
+  // the next.
   const float first[] = {1e8F, 1.F, -1e8F}, second[] = {1e8F, -1e8F, 1.F};
   auto ordered = torch::tensor({first[r], second[r]});
   ranks->sum_(ordered);
-  expect(ordered[0].item<float>() == 0.F && ordered[1].item<float>() == 1.F, "the sum runs in rank order");
+  expect(ordered[0].item<float>() == 0.F && ordered[1].item<float>() == 1.F,
+         "the sum runs in rank order");
 
-  // Longer than one piece (16 MiB) and not divisible by it. Small integers: exact whatever the order.
+  // Longer than one piece (16 MiB) and not divisible by it. Small integers: exact whatever the
+  // order.
   auto large = torch::arange(5000003, torch::kFloat).remainder_(1000).add_(r);
   ranks->sum_(large);
   const auto truth = torch::arange(5000003, torch::kFloat).remainder_(1000).mul_(3).add_(3);

@@ -19,16 +19,17 @@
 namespace normbench {
 namespace {
 
-#define NORMBENCH_NCCL(call)                                                                    \
-  do {                                                                                          \
-    if (const ncclResult_t code = (call); code != ncclSuccess)                                  \
-      throw MachineError({.what = "NCCL failed: " #call, .found = ncclGetErrorString(code),     \
-                          .todo = "set NCCL_DEBUG=INFO and start the run again"});              \
+#define NORMBENCH_NCCL(call)                                                       \
+  do {                                                                             \
+    if (const ncclResult_t code = (call); code != ncclSuccess)                     \
+      throw MachineError({.what = "NCCL failed: " #call,                           \
+                          .found = ncclGetErrorString(code),                       \
+                          .todo = "set NCCL_DEBUG=INFO and start the run again"}); \
   } while (false)
-#define NORMBENCH_NCCL_NOEXCEPT(call)                                                           \
-  do {                                                                                          \
-    if (const ncclResult_t code = (call); code != ncclSuccess)                                  \
-      log_warning(std::string("NCCL failed: " #call ": ") + ncclGetErrorString(code));          \
+#define NORMBENCH_NCCL_NOEXCEPT(call)                                                  \
+  do {                                                                                 \
+    if (const ncclResult_t code = (call); code != ncclSuccess)                         \
+      log_warning(std::string("NCCL failed: " #call ": ") + ncclGetErrorString(code)); \
   } while (false)
 
 constexpr int64_t kPieceBytes = 64 << 20;  // bounds the gather buffer: size() times this
@@ -43,9 +44,10 @@ ncclUniqueId meet(int rank, const std::filesystem::path& rendezvous) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!std::filesystem::exists(rendezvous)) {
     if (std::chrono::steady_clock::now() > limit)
-      throw MachineError({.what = "rank 0 did not come to the meeting point within 2 minutes",
-                          .where = rendezvous.string(),
-                          .todo = "use a file that all ranks see, one name a run, and look at rank 0's output"});
+      throw MachineError(
+          {.what = "rank 0 did not come to the meeting point within 2 minutes",
+           .where = rendezvous.string(),
+           .todo = "use a file that all ranks see, one name a run, and look at rank 0's output"});
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const std::string bytes = read_file(rendezvous);
@@ -61,16 +63,20 @@ ncclUniqueId meet(int rank, const std::filesystem::path& rendezvous) {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(int rank, int size, int local_rank, const std::string& rendezvous) : rank_(rank), size_(size) {
+  NcclCommunicator(int rank, int size, int local_rank, const std::string& rendezvous)
+      : rank_(rank), size_(size) {
     if (local_rank >= c10::cuda::device_count())
       throw MachineError({.what = "there is no GPU for this rank",
                           .found = std::to_string(c10::cuda::device_count()) + " devices",
                           .expected = "at least " + std::to_string(local_rank + 1),
                           .todo = "start as many ranks on this machine as it has GPUs"});
-    c10::cuda::set_device(static_cast<c10::DeviceIndex>(local_rank));  // before NCCL looks at the current device
+    c10::cuda::set_device(
+        static_cast<c10::DeviceIndex>(local_rank));  // before NCCL looks at the current device
     const ncclUniqueId id = meet(rank, rendezvous);
     NORMBENCH_NCCL(ncclCommInitRank(&comm_, size, id, rank));
-    if (rank == 0) std::filesystem::remove(rendezvous);  // every rank has read it, or the line above would still wait
+    if (rank == 0)
+      std::filesystem::remove(
+          rendezvous);  // every rank has read it, or the line above would still wait
   }
   ~NcclCommunicator() override { NORMBENCH_NCCL_NOEXCEPT(ncclCommDestroy(comm_)); }
 
@@ -84,7 +90,8 @@ class NcclCommunicator final : public Communicator {
     for (int64_t begin = 0; begin < flat.numel(); begin += piece) {
       auto part = flat.narrow(0, begin, std::min(piece, flat.numel() - begin));
       auto all = torch::empty({size_, part.numel()}, part.options());
-      NORMBENCH_NCCL(ncclAllGather(part.data_ptr(), all.data_ptr(), part.nbytes(), ncclUint8, comm_, stream()));
+      NORMBENCH_NCCL(ncclAllGather(part.data_ptr(), all.data_ptr(), part.nbytes(), ncclUint8, comm_,
+                                   stream()));
       part.copy_(all[0]);
       for (int r = 1; r < size_; ++r) part.add_(all[r]);
     }
@@ -95,7 +102,8 @@ class NcclCommunicator final : public Communicator {
     torch::NoGradGuard no_grad;
     TORCH_CHECK(root >= 0 && root < size_, "broadcast_: root ", root, " of ", size_, " ranks");
     auto flat = checked(values).contiguous().view(-1);
-    NORMBENCH_NCCL(ncclBroadcast(flat.data_ptr(), flat.data_ptr(), flat.nbytes(), ncclUint8, root, comm_, stream()));
+    NORMBENCH_NCCL(ncclBroadcast(flat.data_ptr(), flat.data_ptr(), flat.nbytes(), ncclUint8, root,
+                                 comm_, stream()));
     if (!values.is_contiguous()) values.copy_(flat.view(values.sizes()));
   }
 
@@ -107,7 +115,8 @@ class NcclCommunicator final : public Communicator {
 
  private:
   static const torch::Tensor& checked(const torch::Tensor& values) {
-    TORCH_CHECK(values.is_cuda(), "the NCCL communicator takes CUDA tensors, not ", values.device());
+    TORCH_CHECK(values.is_cuda(), "the NCCL communicator takes CUDA tensors, not ",
+                values.device());
     return values;
   }
   static cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
@@ -118,7 +127,8 @@ class NcclCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> nccl_communicator(int rank, int size, int local_rank, const std::string& rendezvous) {
+std::unique_ptr<Communicator> nccl_communicator(int rank, int size, int local_rank,
+                                                const std::string& rendezvous) {
   return std::make_unique<NcclCommunicator>(rank, size, local_rank, rendezvous);
 }
 
