@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "suite/base/hash.h"
 
 namespace normbench {
 namespace {
@@ -14,8 +13,6 @@ std::string short_number(double value) {
 }
 
 }  // namespace
-
-std::string run_id_of(const Json& config) { return xxh3_hex(canonical(config)).substr(0, 16); }
 
 std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes, const Registry& registry,
                                const DatasetLookup& lookup) {

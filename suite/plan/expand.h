@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "suite/base/json.h"
+#include "suite/base/record_digest.h"
 #include "suite/plan/registry.h"
 #include "suite/plan/table.h"
 
@@ -29,9 +30,6 @@ struct PlannedRun {
   bool sweep = false;
   Json config;
 };
-
-/// "First 16 digits of XXH3 of the canonical configuration."
-std::string run_id_of(const Json& config);
 
 /// The runs of one tier, verdicts first, then the learning-rate trials.
 std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes, const Registry& registry,

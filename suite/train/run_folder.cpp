@@ -1,11 +1,26 @@
 #include "suite/train/run_folder.h"
 
 #include <filesystem>
+#include <limits>
 
+#include "suite/base/hash.h"
 #include "suite/base/record_digest.h"
 
 namespace normbench {
 namespace {
+
+/// XXH3 over the float bits of every step's loss, in order: equal curves, to the last bit.
+std::string losses_digest(const std::vector<std::string>& lines) {
+  std::vector<float> losses;
+  for (const auto& line : lines) {
+    const Json step = Json::parse(line);
+    const Json& loss = step.at("loss");
+    losses.push_back(loss.is_null() ? std::numeric_limits<float>::quiet_NaN() : loss.get<float>());
+  }
+  StreamHash hash;
+  hash.update_values<float>(losses);
+  return hash.hex();
+}
 
 Json read_if_present(const std::string& file) {
   return std::filesystem::exists(file) ? read_json(file) : Json();
@@ -30,9 +45,8 @@ void RunFolder::finish(Json summary) {
   steps_->flush();
   const auto lines = read_record_lines(path_ + "/steps.jsonl.zst");
   NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at("steps").get<int64_t>(), std::to_string(lines.size()));
-  summary["steps_digest"] = steps_digest(lines);
-  summary["record_digest"] = record_digest(manifest(), lines, summary);
-  write_json(path_ + "/summary.json", summary);
+  summary["steps_digest"] = losses_digest(lines);
+  write_json(path_ + "/summary.json", sealed_summary(manifest(), lines, std::move(summary)));
 }
 
 void RunFolder::clear() {

@@ -1,0 +1,52 @@
+// Every architecture, one line each, sorted by name.
+#include <torch/torch.h>
+
+#include "models/angpt.h"
+#include "models/gpt_plus.h"
+#include "models/llama_prenorm.h"
+#include "models/model.h"
+#include "models/ngpt.h"
+
+namespace normbench {
+
+namespace {
+
+template <class Architecture, class Options>
+ModelEntry entry(const std::string& name, const std::string& paper) {
+  return {name, paper, options_json(Options{}),
+          [](const ModelSize& size, const JsonObject& options) -> std::shared_ptr<Model> {
+            ModelSize checked = size;
+            checked.check();
+            return std::make_shared<Architecture>(checked, read_options<Options>(options));
+          }};
+}
+
+}  // namespace
+
+const std::vector<ModelEntry>& model_registry() {
+  static const std::vector<ModelEntry> entries = {
+      entry<Angpt, AngptOptions>("angpt", "arXiv 2505.22014 v2, Table 1"),
+      entry<GptPlus, GptPlusOptions>("gpt_plus", "arXiv 2505.22014 v2, Table 1"),
+      entry<LlamaPrenorm, LlamaPrenormOptions>("llama_prenorm", "NVIDIA/ngpt ed19eb2, the baseline of arXiv 2410.01131"),
+      entry<Ngpt, NgptOptions>("ngpt", "arXiv 2410.01131 v2, sections 2.1-2.6"),
+  };
+  return entries;
+}
+
+const ModelEntry& find_model(const std::string& name) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const auto& entry : model_registry()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+    all += (all.empty() ? "" : ", ") + entry.name;
+  }
+  const std::string near = nearest(name, names);
+  throw UserError({.what = "unknown model",
+                   .where = "model",
+                   .found = "\"" + name + "\"",
+                   .expected = "one of: " + all,
+                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+}
+
+}  // namespace normbench

@@ -1,0 +1,74 @@
+#include "suite/app/plan_command.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+#include <set>
+
+#include "suite/base/files.h"
+#include "suite/base/log.h"
+#include "suite/judge/statistics.h"
+
+namespace normbench {
+namespace {
+
+void print_list(const PlannedTier& planned, const Estimate& estimate) {
+  for (const auto& run : planned.runs)
+    fmt::print("  {:16} {:9} {}\n", run.run_id.empty() ? "-" : run.run_id,
+               run.run_id.empty() ? "no data" : estimate.finished(run.run_id) ? "finished" : "to do", run.name);
+}
+
+/// The smallest speed-up that a paired comparison with this many seeds can tell from none.
+void print_power(const PlannedTier& planned) {
+  const Json& noise = planned.tier->noise;
+  if (!noise.is_object()) return;
+  const double sd = noise.at("loss_sd"), slope = noise.at("slope_nats_per_doubling");
+  for (const auto& setting : planned.tier->settings) {
+    const auto n = static_cast<int>(setting.seeds.size());
+    const double sd_log_ratio = std::sqrt(2.0) * sd / (slope / std::log(2.0));
+    const double effect = std::exp(minimum_detectable_effect(sd_log_ratio, n)) - 1;
+    fmt::print("    {}: {} seeds tell a speed-up of {:.0f} % from none (80 % power; noise {:.4f} nats, {:.2f} nats per "
+               "doubling: {})\n",
+               setting.name, n, 100 * effect, sd, slope, noise.at("source").get<std::string>());
+  }
+}
+
+}  // namespace
+
+int plan_command(const Project& project, const PlanCommand& request) {
+  const Plan plan(project, request.only, request.tier);
+  const Estimate estimate(project.runs());
+  if (!request.ctest_file.empty()) {
+    write_file_atomically(request.ctest_file, ctest_script(plan.tiers(), estimate, project.program, project.root));
+    return kExitOk;
+  }
+  double all_left = 0;
+  std::set<std::string> counted;  // a run that several tables share is done once
+  for (const auto& planned : plan.tiers()) {
+    int done = 0, without_data = 0, measured_runs = 0;
+    double left = 0;
+    for (const auto& run : planned.runs) {
+      without_data += run.run_id.empty();
+      if (!run.run_id.empty() && estimate.finished(run.run_id)) {
+        ++done;
+      } else if (counted.insert(run.run_id.empty() ? run.name : run.run_id).second) {
+        bool measured = false;
+        left += estimate.seconds(run, &measured);
+        measured_runs += measured;
+      }
+    }
+    all_left += left;
+    fmt::print("{}.{} {}: {} runs, {} finished, {} left on one {} ({})\n", planned.table->paper, planned.table->name,
+               planned.tier->name, planned.runs.size(), done, duration_text(left),
+               planned.tier->device == "cuda" ? "GPU" : "core",
+               measured_runs > 0 ? "from finished runs on this machine" : "rough, from FLOPs");
+    if (without_data > 0) fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
+    print_power(planned);
+    if (request.list) print_list(planned, estimate);
+  }
+  fmt::print("together {} left\n", duration_text(all_left));
+  return kExitOk;
+}
+
+}  // namespace normbench

@@ -1,0 +1,50 @@
+// Where things lie, and what the tables of this checkout ask for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suite/judge/input.h"
+#include "suite/plan/ctest_list.h"
+#include "suite/plan/expand.h"
+
+namespace normbench {
+
+struct Project {
+  std::string root;     // the checkout
+  std::string program;  // this executable
+
+  /// root: as given; else $NORMBENCH_ROOT; else the nearest folder above the current one, or above the program, that holds
+  /// suite/tables/sizes.json. Throws UserError when there is none.
+  static Project locate(const std::string& given_root);
+
+  std::string tables() const { return root + "/suite/tables"; }
+  std::string results() const { return root + "/results"; }
+  std::string runs() const { return results() + "/runs"; }
+  std::string cache() const { return results() + "/cache"; }
+  std::string canaries() const { return cache() + "/canary"; }
+  std::string baselines() const { return root + "/baselines"; }
+  std::string worker() const;    // normbench-worker beside this program
+  std::string registry() const;  // registry.json beside this program
+};
+
+/// Tables read and expanded: `only` as read_tables, `tier` a name or "" for all. Throws UserError when nothing is left.
+class Plan {
+ public:
+  Plan(const Project& project, const std::string& only, const std::string& tier);
+
+  const std::vector<PlannedTier>& tiers() const { return tiers_; }
+  const Json& sizes() const { return sizes_; }
+  /// The run of this name. Throws UserError with the nearest name.
+  const PlannedRun& run(const std::string& name) const;
+
+ private:
+  Json sizes_;
+  std::vector<Table> tables_;
+  std::vector<PlannedTier> tiers_;
+};
+
+/// What judge needs to know of one tier of one table. Numeric digests are those of this build, where its canaries were run.
+JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTier& planned);
+
+}  // namespace normbench

@@ -1,0 +1,23 @@
+#include "suite/app/worker_registry.h"
+
+#include "models/model.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace normbench {
+
+void write_registry(const std::string& file) {
+  Json json = {{"schema", "normbench-registry-1"},
+               {"models", Json::object()},
+               {"optimizers", Json::object()},
+               {"schedules", Json::object()}};
+  for (const auto& entry : model_registry())
+    json["models"][entry.name] = {{"source", entry.paper}, {"options", entry.default_options}};
+  for (const auto& entry : optimizer_registry())
+    json["optimizers"][entry.name] = {{"source", entry.paper}, {"options", entry.default_options}};
+  for (const auto& entry : schedule_registry())
+    json["schedules"][entry.name] = {{"source", entry.source}, {"options", entry.default_options}};
+  write_json(file, json);
+}
+
+}  // namespace normbench

@@ -1,0 +1,52 @@
+#include "suite/app/worker_run.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "data/batches.h"
+#include "suite/base/hash.h"
+#include "suite/base/log.h"
+#include "suite/base/record_digest.h"
+#include "suite/train/canary.h"
+#include "suite/train/device.h"
+#include "suite/train/trainer.h"
+
+namespace normbench {
+
+int worker_run(const WorkerRun& request) {
+  const Json config = parse_json(request.config, "--config");
+  const Json canary = parse_json(request.canary, "--canary");
+  const RunConfig c = read_run_config(config, "--config");
+  if (!device_present(c.device)) {
+    std::cout << request.name << ": skipped, there is no usable GPU on this machine\n";
+    return kExitSkipped;
+  }
+  const auto source = open_dataset(c.dataset, request.cache_folder);
+  const Fingerprint print = fingerprint(c.device, c.threads);
+  RunOptions options;
+  options.runs_folder = request.runs_folder;
+  options.name = request.name;
+  options.checkpoint_seconds = request.checkpoint_seconds;
+  options.keep_checkpoints = request.keep_checkpoints;
+  options.numeric_digest =
+      cached_canary(canary, request.cache_folder + "/canary", xxh3_file("/proc/self/exe"), print.numeric_class);
+  const auto communicator = single_communicator();
+  const RunResult result = train_run(config, *source, *communicator, options);
+
+  const std::string run_id = run_id_of(config);
+  const Json summary = read_json(request.runs_folder + "/" + run_id + "/summary.json");
+  std::cout << request.name << " (" << run_id << "): ";
+  if (summary.at("status") == "diverged")
+    std::cout << "diverged at step " << summary.at("diverged_at_step") << " of " << c.num_steps();
+  else
+    std::cout << "validation loss " << summary.at("validation_loss").get<double>() << " nats per token after "
+              << summary.at("tokens") << " tokens";
+  if (result == RunResult::kReused)
+    std::cout << ", finished before\n";
+  else
+    std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>()) << " tokens/s, "
+              << duration_text(summary.at("seconds_train").get<double>()) << "\n";
+  return kExitOk;
+}
+
+}  // namespace normbench
