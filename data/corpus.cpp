@@ -1,5 +1,12 @@
 #include "data/corpus.h"
 
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
 #include "suite/base/hash.h"
 #include "suite/base/random.h"
 
@@ -48,20 +55,109 @@ void ShuffledCorpus::shuffle_(std::string_view name) {
   documents_ = std::move(shuffled);
 }
 
-std::vector<std::string> paragraph_chunks(std::string_view text, size_t chunk_bytes) {
-  std::vector<std::string> chunks;
-  std::string chunk;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const auto line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.empty()) continue;
-    if (!chunk.empty()) chunk += '\n';
-    chunk += line;
-    if (chunk.size() >= chunk_bytes) chunks.push_back(std::exchange(chunk, {}));
+void Chunker::line(std::string_view line) {
+  constexpr size_t kLongestLine = 1 << 20;
+  while (line.size() > kLongestLine) {
+    size_t cut = line.rfind(' ', kLongestLine);
+    if (cut == std::string_view::npos || cut == 0)
+      for (cut = kLongestLine; cut > 1 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80; --cut) {
+      }  // not inside of a character
+    this->line(line.substr(0, cut));
+    line.remove_prefix(cut);
   }
-  if (!chunk.empty()) chunks.push_back(std::move(chunk));
-  return chunks;
+  const bool blank = line.find_first_not_of(" \t") == std::string_view::npos;
+  if (!blank || !chunk_.empty()) {
+    chunk_ += line;
+    chunk_ += '\n';
+  }
+  if (chunk_.size() >= (blank ? chunk_bytes_ : 2 * chunk_bytes_)) finish();
+}
+
+void Chunker::finish() {
+  while (!chunk_.empty() && (chunk_.back() == '\n' || chunk_.back() == ' ' || chunk_.back() == '\t')) chunk_.pop_back();
+  if (!chunk_.empty()) f_(std::exchange(chunk_, {}));
+}
+
+namespace {
+
+/// Bytes of a file, plain or zstd, piece by piece.
+class PieceReader {
+ public:
+  explicit PieceReader(const std::string& path)
+      : path_(path), in_(path, std::ios::binary), piece_(1 << 18, '\0'), plain_(1 << 18, '\0'),
+        zstd_(path.ends_with(".zst") ? ZSTD_createDStream() : nullptr, &ZSTD_freeDStream) {
+    if (!in_ || std::filesystem::is_directory(path))
+      throw UserError({.what = "a text file cannot be read", .where = path, .found = std::strerror(errno)});
+  }
+  /// An empty piece at the end.
+  std::string_view next() {
+    if (!zstd_) return fill();
+    while (true) {
+      if (input_.pos == input_.size) {
+        const auto piece = fill();
+        if (piece.empty()) {
+          if (state_ != 0) fail("the stream ends inside of a frame");
+          return {};
+        }
+        input_ = {piece.data(), piece.size(), 0};
+      }
+      ZSTD_outBuffer output{plain_.data(), plain_.size(), 0};
+      state_ = ZSTD_decompressStream(zstd_.get(), &output, &input_);
+      if (ZSTD_isError(state_)) fail(ZSTD_getErrorName(state_));
+      if (output.pos > 0) return {plain_.data(), output.pos};
+    }
+  }
+
+ private:
+  std::string_view fill() {
+    in_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
+    return {piece_.data(), static_cast<size_t>(in_.gcount())};
+  }
+  [[noreturn]] void fail(const std::string& found) {
+    throw UserError({.what = "a zstd file is broken", .where = path_, .found = found, .todo = "fetch or compress it again"});
+  }
+  std::string path_;
+  std::ifstream in_;
+  std::string piece_, plain_;
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> zstd_;
+  ZSTD_inBuffer input_{nullptr, 0, 0};
+  size_t state_ = 0;
+};
+
+}  // namespace
+
+void for_each_line(const std::string& path, const std::function<void(std::string_view, int64_t)>& f) {
+  PieceReader reader(path);
+  std::string rest;  // of a line that goes on in the next piece
+  int64_t number = 0;
+  const auto give = [&](std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    f(line, ++number);
+  };
+  for (auto piece = reader.next(); !piece.empty(); piece = reader.next()) {
+    for (size_t end; (end = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(end + 1)) {
+      if (rest.empty()) {
+        give(piece.substr(0, end));
+      } else {
+        rest += piece.substr(0, end);
+        give(rest);
+        rest.clear();
+      }
+    }
+    rest += piece;
+  }
+  if (!rest.empty()) give(rest);
+}
+
+CorpusSources file_sources(const std::vector<std::string>& files) {
+  CorpusSources sources;
+  for (const auto& file : files) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file, error);
+    if (error) throw UserError({.what = "a text file cannot be read", .where = file, .found = error.message()});
+    sources.push_back({{"file", file}, {"bytes", bytes}, {"digest", xxh3_file(file)}});
+  }
+  return sources;
 }
 
 }  // namespace normbench

@@ -57,8 +57,26 @@ class ShuffledCorpus : public Corpus {
   std::vector<Document> documents_;
 };
 
-/// Cuts text into chunks of whole paragraphs: a chunk ends with the first paragraph that fills `chunk_bytes`.
-std::vector<std::string> paragraph_chunks(std::string_view text, size_t chunk_bytes);
+/// Cuts a stream of text into chunks of whole lines: a chunk ends with the first blank line after `chunk_bytes`, or with any
+/// line after twice as many. Blank lines at its ends go; a line of more than 1 MiB is cut at a blank.
+class Chunker {
+ public:
+  Chunker(size_t chunk_bytes, std::function<void(std::string chunk)> f) : chunk_bytes_(chunk_bytes), f_(std::move(f)) {}
+  void line(std::string_view line);
+  void finish();
+
+ private:
+  size_t chunk_bytes_;
+  std::function<void(std::string)> f_;
+  std::string chunk_;
+};
+
+/// Calls f(line, number) for every line of a file, without its end ("\n" or "\r\n"); a name ending in ".zst" is decompressed
+/// on the way. `number` starts at 1. Throws UserError when the file is absent or cut.
+void for_each_line(const std::string& path, const std::function<void(std::string_view line, int64_t number)>& f);
+
+/// {"file", "bytes", "digest"} of each file.
+CorpusSources file_sources(const std::vector<std::string>& files);
 
 // The corpora. Each reads its own options and throws UserError on an unknown one.
 std::unique_ptr<Corpus> make_anarchism_corpus(const JsonObject& options, const CorpusInput& input);
@@ -77,5 +95,9 @@ struct GcideEntry {
   std::string text;
 };
 std::vector<GcideEntry> gcide_entries(std::string_view raw);
+
+/// The paragraphs of a Markdown page as plain lines: unwrapped, without emphasis, quote marks, links' targets and rules.
+/// Paragraphs of fewer than six words (headings, lists of links) are left out.
+std::vector<std::string> markdown_paragraphs(std::string_view page);
 
 }  // namespace normbench

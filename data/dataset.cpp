@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "data/corpus.h"
 #include "data/workspace.h"
@@ -123,6 +124,14 @@ void encode(const Corpus& corpus, Tokenizer* tokenizer, const std::string& folde
   s->unigram_entropy_nats = entropy_nats(counts, s->train.tokens);
 }
 
+/// The block "expected" of data.json.
+Json expected_json(const Sidecar& s) {
+  return {{"text_digest", s.text_digest}, {"pieces_digest", s.pieces_digest}, {"train_tokens", s.train.tokens},
+          {"validation_tokens", s.validation.tokens}, {"train_digest", s.train.digest},
+          {"validation_digest", s.validation.digest}, {"bytes_per_token", s.bytes_per_token},
+          {"unigram_entropy_nats", s.unigram_entropy_nats}};
+}
+
 void compare_text(const DatasetSpec& spec, const Sidecar& s) {
   if (!spec.expected || spec.expected->text_digest == s.text_digest) return;
   throw UserError({.what = "the text of the data set \"" + spec.name + "\" is not the one that was measured",
@@ -156,8 +165,37 @@ void compare_tokens(const DatasetSpec& spec, Sidecar* s) {
 }  // namespace
 
 Json DatasetSpec::identity() const {
-  return {{"preparation", kPreparation}, {"corpus", corpus}, {"options", options},
-          {"tokenizer", options_json(tokenizer)}, {"validation_share", validation_share}};
+  Json json = {{"preparation", kPreparation}, {"corpus", corpus}, {"options", options},
+               {"tokenizer", options_json(tokenizer)}, {"validation_share", validation_share}};
+  if (!inputs.is_null()) json["inputs"] = inputs;
+  return json;
+}
+
+Json file_stamps(const std::vector<std::string>& files) {
+  Json out = Json::array();
+  for (const auto& file : files) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file, error);
+    if (error) throw UserError({.what = "an input file cannot be read", .where = file, .found = error.message()});
+    out.push_back({{"file", file}, {"bytes", bytes},
+                   {"modified_ns", std::filesystem::last_write_time(file).time_since_epoch().count()}});
+  }
+  return out;
+}
+
+DatasetSpec user_spec(const std::string& name, const std::string& corpus, const std::vector<std::string>& files,
+                      int64_t vocabulary, double validation_share) {
+  std::vector<std::string> paths;
+  for (const auto& file : files) paths.push_back(std::filesystem::absolute(file).lexically_normal().string());
+  DatasetSpec spec;
+  spec.name = name;
+  spec.corpus = corpus;
+  spec.options = {{"files", paths}};
+  spec.tokenizer.vocabulary = vocabulary;
+  spec.validation_share = validation_share;
+  spec.license = "the user's own";
+  spec.inputs = file_stamps(paths);
+  return spec;
 }
 
 std::vector<DatasetSpec> read_data_specs(const std::string& path) {
@@ -213,6 +251,7 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
   encode(*corpus, &tokenizer, workspace.folder(), facts.bytes, &s);
   compare_tokens(spec, &s);
   workspace.commit(s);
+  if (!spec.expected && spec.inputs.is_null()) log_info("measured, for data.json: " + expected_json(s).dump());
   log_info(spec.name + ": " + std::to_string(s.train.tokens) + " training and " + std::to_string(s.validation.tokens) +
            " validation tokens in " +
            duration_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));

@@ -26,8 +26,9 @@ struct DatasetSpec {
   Json options = Json::object();
   TokenizerOptions tokenizer;
   double validation_share = 0.02;
-  std::string license, note;
-  std::optional<ExpectedDataset> expected;
+  std::string license = {}, note = {};
+  Json inputs = nullptr;  // of the user's own text: size and time of each file, so that a changed file is prepared again
+  std::optional<ExpectedDataset> expected = {};
   /// What a prepared data set must have been made from.
   Json identity() const;
 };
@@ -35,10 +36,16 @@ struct DatasetSpec {
 /// Reads suite/tables/data.json. Throws UserError on an unknown key, a wrong type, an unknown corpus.
 std::vector<DatasetSpec> read_data_specs(const std::string& path);
 
+/// The specification of the user's own files. corpus: "text" or "jsonl". Throws UserError on a missing file.
+DatasetSpec user_spec(const std::string& name, const std::string& corpus, const std::vector<std::string>& files,
+                      int64_t vocabulary, double validation_share);
+/// Path, size and time of files. Throws UserError on a missing one.
+Json file_stamps(const std::vector<std::string>& files);
+
 struct PrepareOptions {
   std::string cache_folder = "results/cache";
-  std::string deb;     // a package file given by hand
-  bool again = false;  // even if it is prepared and whole
+  std::string deb = {};  // a package file given by hand
+  bool again = false;    // even if it is prepared and whole
 };
 
 /// Prepares one data set below the cache. Returns false when it was there already (and says so). Works in a temporary

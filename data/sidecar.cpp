@@ -52,7 +52,7 @@ SplitRecord read_split(const JsonObject& o) {
   return split;
 }
 
-std::string prepare_again(const std::string& name) { return "run `normbench data prepare --again " + name + "`"; }
+std::string prepare_again(const std::string& name) { return "run `normbench data prepare --again " + name + "` (data of your own: with its --name and source)"; }
 
 }  // namespace
 

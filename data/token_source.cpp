@@ -74,7 +74,7 @@ std::unique_ptr<TokenSource> open_dataset(const std::string& name, const std::st
     for (const auto& damage : damages(folder, file, /*thorough=*/false)) found += (found.empty() ? "" : "; ") + damage;
   if (!found.empty())
     throw UserError({.what = "the data set \"" + name + "\" is damaged", .where = folder, .found = found,
-                     .todo = "run `normbench data prepare --again " + name + "`"});
+                     .todo = "run `normbench data prepare --again " + name + "` (data of your own: with its --name and source)"});
   return std::make_unique<PreparedSource>(folder, std::move(sidecar));
 }
 

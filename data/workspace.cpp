@@ -1,5 +1,8 @@
 #include "data/workspace.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+
 #include <filesystem>
 
 #include "suite/base/log.h"
@@ -64,12 +67,16 @@ bool Workspace::already_there(const std::string& spec_digest) const {
 void Workspace::commit(Sidecar sidecar) {
   for (auto& file : sidecar.files) file = digest_file(folder_, file.path);
   write_sidecar(folder_, sidecar);
-  const std::string old = folder_ + ".old";
-  if (fs::exists(target_)) fs::rename(target_, old);
-  fs::rename(folder_, target_);
+  sync_folder(folder_);
+  // A reader sees the old data set or the new one: the two folders change places in one step, where the file system can.
+  if (::renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+    const std::string old = folder_ + ".old";
+    if (fs::exists(target_)) fs::rename(target_, old);
+    fs::rename(folder_, target_);
+    std::error_code error;
+    fs::remove_all(old, error);
+  }
   sync_folder(cache_ + "/datasets");
-  std::error_code error;
-  fs::remove_all(old, error);
 }
 
 }  // namespace normbench

@@ -13,7 +13,7 @@ set(may_train base ops dist data models optim)
 set(may_app base judge data plan ops dist models optim train)
 
 # train knows contracts, never a concrete class.
-set(train_only "models/model.h" "optim/optimizer.h" "optim/schedule.h" "data/batches.h" "data/shard.h"
+set(train_only "models/model.h" "optim/clip.h" "optim/optimizer.h" "optim/schedule.h" "data/batches.h" "data/shard.h"
   "suite/dist/communicator.h")
 
 set(errors "")

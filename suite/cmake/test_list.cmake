@@ -1,5 +1,22 @@
 # Lint tests. The run and check tests come from `normbench plan`, after the build (see suite/app/CMakeLists.txt).
-foreach(lint layers)
-  add_test(NAME lint.${lint} COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${CMAKE_SOURCE_DIR}" -P "${CMAKE_SOURCE_DIR}/suite/cmake/${lint}.cmake")
-  set_tests_properties(lint.${lint} PROPERTIES LABELS "kind.lint" TIMEOUT 60)
+function(normbench_lint name)
+  add_test(NAME lint.${name} COMMAND ${ARGN})
+  set_tests_properties(lint.${name} PROPERTIES LABELS "kind.lint" TIMEOUT 120 SKIP_RETURN_CODE 77)
+endfunction()
+
+set(cmake_folder "${CMAKE_SOURCE_DIR}/suite/cmake")
+normbench_lint(layers "${CMAKE_COMMAND}" -D "SOURCE_DIR=${CMAKE_SOURCE_DIR}" -P "${cmake_folder}/layers.cmake")
+foreach(rule ascii format paths shell)
+  normbench_lint(${rule} "${cmake_folder}/lint.sh" ${rule} "${CMAKE_SOURCE_DIR}")
 endforeach()
+normbench_lint(rules_can_say_no "${cmake_folder}/lint_test.sh" "${CMAKE_COMMAND}")
+
+include(headers)
+normbench_lint(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target normbench_headers)
+
+# `ctest --preset X` runs in build/current: the build of CMakePresets.json that was configured last.
+get_filename_component(parent "${CMAKE_BINARY_DIR}" DIRECTORY)
+get_filename_component(name "${CMAKE_BINARY_DIR}" NAME)
+if(parent STREQUAL "${CMAKE_SOURCE_DIR}/build" AND NOT name STREQUAL "current")
+  file(CREATE_LINK "${name}" "${parent}/current" SYMBOLIC RESULT ignored)
+endif()

@@ -1,0 +1,165 @@
+#include "suite/app/data_command.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "data/dataset.h"
+#include "suite/base/log.h"
+
+namespace normbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of the folders below <cache>/datasets that hold a sidecar, sorted.
+std::vector<std::string> prepared_names(const std::string& cache) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(cache + "/datasets", error)) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] != '.' && fs::exists(entry.path() / "dataset.json")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> expand(const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const auto& pattern : patterns) {
+    glob_t found{};
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+      for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+    ::globfree(&found);
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  if (files.empty())
+    throw UserError({.what = "no file matches", .where = "--llmc-shards", .found = patterns.empty() ? "" : patterns[0],
+                     .expected = "llm.c token shards, for example 'data/fineweb_*.bin'"});
+  return files;
+}
+
+const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::string& name, const std::string& file) {
+  std::vector<std::string> known;
+  for (const auto& spec : specs) {
+    if (spec.name == name) return spec;
+    known.push_back(spec.name);
+  }
+  const std::string hint = nearest(name, known);
+  std::string all;
+  for (const auto& k : known) all += (all.empty() ? "" : ", ") + k;
+  throw UserError({.what = "unknown data set", .where = file, .found = "\"" + name + "\"", .expected = "one of: " + all,
+                   .todo = hint.empty() ? "for text of your own: --name NAME --text FILE..."
+                                        : "did you mean \"" + hint + "\"?"});
+}
+
+int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare, const std::vector<DatasetSpec>& specs) {
+  const int sources = !o.text.empty() + !o.jsonl.empty() + !o.llmc_shards.empty() + !o.nanogpt.empty() + !o.megatron.empty();
+  if (o.name.empty() || sources != 1)
+    throw UserError({.what = "a data set of your own needs a name and one source",
+                     .found = (o.name.empty() ? std::string("no --name") : "--name " + o.name) + " and " +
+                              std::to_string(sources) + " kinds of source",
+                     .expected = "--name NAME and one of --text, --jsonl, --llmc-shards, --nanogpt, --megatron"});
+  if (!o.names.empty() || !o.deb.empty())
+    throw UserError({.what = "a data set of your own is prepared alone", .found = o.deb.empty() ? o.names[0] : "--deb " + o.deb,
+                     .todo = "call `normbench data prepare` twice"});
+  for (const auto& spec : specs)
+    if (spec.name == o.name)
+      throw UserError({.what = "this name belongs to a data set of data.json", .found = o.name, .todo = "choose another name"});
+  if (!(o.validation_share > 0 && o.validation_share < 1))
+    throw UserError({.what = "not a share", .where = "--validation-share", .found = std::to_string(o.validation_share),
+                     .expected = "above 0 and below 1"});
+  if (o.vocabulary < 0)
+    throw UserError({.what = "not a vocabulary", .where = "--vocabulary", .found = std::to_string(o.vocabulary)});
+  if (!o.text.empty() || !o.jsonl.empty()) {
+    const bool is_text = !o.text.empty();
+    prepare_dataset(user_spec(o.name, is_text ? "text" : "jsonl", is_text ? o.text : o.jsonl,
+                              o.vocabulary > 0 ? o.vocabulary : 4096, o.validation_share),
+                    prepare);
+    return kExitOk;
+  }
+  ReadyMade request{.name = o.name, .format = "llmc", .files = {}, .vocabulary = o.vocabulary,
+                    .validation_share = o.validation_share};
+  if (!o.llmc_shards.empty()) request.files = expand(o.llmc_shards);
+  if (!o.nanogpt.empty()) request.format = "nanogpt", request.files = {o.nanogpt};
+  if (!o.megatron.empty()) request.format = "megatron", request.files = {o.megatron};
+  prepare_ready_made(request, prepare);
+  return kExitOk;
+}
+
+}  // namespace
+
+int data_list(const DataCommandOptions& common) {
+  const auto specs = read_data_specs(common.specs);
+  std::printf("%-16s %-10s %10s %14s %12s %9s  %-9s %s\n", "name", "corpus", "vocabulary", "train tokens", "validation",
+              "bytes/tok", "prepared", "licence");
+  auto names = prepared_names(common.cache_folder);
+  const auto row = [&](const std::string& name, const std::string& corpus, int64_t vocabulary, int64_t train,
+                       int64_t validation, double bytes_per_token, const char* prepared, const std::string& license) {
+    std::printf("%-16s %-10s %10lld %14lld %12lld %9.3f  %-9s %s\n", name.c_str(), corpus.c_str(),
+                static_cast<long long>(vocabulary), static_cast<long long>(train), static_cast<long long>(validation),
+                bytes_per_token, prepared, license.c_str());
+  };
+  for (const auto& spec : specs) {
+    const auto at = std::find(names.begin(), names.end(), spec.name);
+    const bool there = at != names.end();
+    if (there) names.erase(at);
+    const ExpectedDataset e = spec.expected.value_or(ExpectedDataset{});
+    row(spec.name, spec.corpus, spec.tokenizer.vocabulary, e.train_tokens, e.validation_tokens, e.bytes_per_token,
+        there ? "yes" : "no", spec.license);
+  }
+  for (const auto& name : names) {
+    try {
+      const Sidecar s = read_sidecar(common.cache_folder, name);
+      const std::string kind = s.spec.contains("corpus") ? s.spec["corpus"].get<std::string>()
+                                                         : s.spec.value("format", std::string("?"));
+      row(name, kind, s.vocabulary, s.train.tokens, s.validation.tokens, s.bytes_per_token, "yes", "the user's own");
+    } catch (const UserError& error) {
+      std::printf("%-16s damaged: %s\n", name.c_str(), error.what());
+    }
+  }
+  return kExitOk;
+}
+
+int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) {
+  const auto specs = read_data_specs(common.specs);
+  const PrepareOptions prepare{.cache_folder = common.cache_folder, .deb = o.deb, .again = o.again};
+  if (!o.name.empty() || !o.text.empty() || !o.jsonl.empty() || !o.llmc_shards.empty() || !o.nanogpt.empty() ||
+      !o.megatron.empty())
+    return prepare_own(o, prepare, specs);
+  if (!o.deb.empty() && o.names.size() != 1)
+    throw UserError({.what = "a package file belongs to one data set", .where = "--deb " + o.deb,
+                     .found = std::to_string(o.names.size()) + " names", .expected = "one name",
+                     .todo = "for example `normbench data prepare gcide_1k --deb " + o.deb + "`"});
+  if (o.names.empty()) {
+    for (const auto& spec : specs) prepare_dataset(spec, prepare);
+    return kExitOk;
+  }
+  for (const auto& name : o.names) find_spec(specs, name, common.specs);  // a wrong name before any work
+  for (const auto& name : o.names) prepare_dataset(find_spec(specs, name, common.specs), prepare);
+  return kExitOk;
+}
+
+int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names) {
+  const auto all = names.empty() ? prepared_names(common.cache_folder) : names;
+  if (all.empty())
+    throw UserError({.what = "there is nothing to verify", .where = common.cache_folder + "/datasets",
+                     .todo = "run `normbench data prepare`"});
+  int code = kExitOk;
+  for (const auto& name : all) {
+    const auto found = verify_dataset(name, common.cache_folder);
+    if (found.empty()) {
+      std::printf("%s: whole\n", name.c_str());
+      continue;
+    }
+    code = kExitCheckRed;
+    for (const auto& line : found) std::printf("%s: %s\n", name.c_str(), line.c_str());
+    std::printf("  what to do: normbench data prepare --again %s\n", name.c_str());
+  }
+  return code;
+}
+
+}  // namespace normbench

@@ -1,0 +1,29 @@
+// What the config of a golden model file means, in the words of the model registry.
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "suite/app/parity_case.h"
+
+namespace normbench {
+
+struct ParityModel {
+  std::string name;
+  ModelSize size;
+  Json options;             // for ModelEntry::make
+  int64_t batch = 0;        // B
+  bool has_optimizer = false;
+  std::vector<double> lr;   // one a step
+  Json optimizer_options;   // of adamw
+  double clip_norm = 0;
+};
+
+/// Reads every key of the config, and compares the numbers that only repeat what the model computes itself (softmax
+/// scale, nu factors, learning rates). Throws UserError on a key or a meaning that it does not know.
+ParityModel read_parity_model(ParityCase& golden);
+
+}  // namespace normbench

@@ -1,0 +1,93 @@
+#include "suite/judge/evidence.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "suite/judge/statistics.h"
+
+namespace normbench {
+
+Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder) {
+  Evidence evidence{input, load_records(runs_folder, input.runs, input.numeric_digest),
+                    load_records(runs_folder, input.sweep_runs, input.numeric_digest), {}};
+  evidence.tuning = read_sweep(input, evidence.sweep);
+  return evidence;
+}
+
+const Record* Evidence::find(const std::string& arm, const std::string& dataset, int64_t budget, int64_t seed) const {
+  for (const auto& record : runs)
+    if (record.run.seed == seed && record.run.token_budget == budget && record.run.arm == arm &&
+        record.run.dataset == dataset)
+      return &record;
+  return nullptr;
+}
+
+std::vector<int64_t> Evidence::budgets(const std::string& arm, const std::string& dataset) const {
+  std::set<int64_t> found;
+  for (const auto& record : runs)
+    if (record.run.arm == arm && record.run.dataset == dataset) found.insert(record.run.token_budget);
+  return {found.begin(), found.end()};
+}
+
+std::vector<int64_t> Evidence::seeds(const std::string& arm, const std::string& dataset) const {
+  std::map<int64_t, size_t> count;
+  for (const auto& record : runs)
+    if (record.run.arm == arm && record.run.dataset == dataset) ++count[record.run.seed];
+  const size_t all = budgets(arm, dataset).size();
+  std::vector<int64_t> found;
+  for (const auto& [seed, n] : count)
+    if (n == all) found.push_back(seed);
+  return found;
+}
+
+std::vector<int64_t> Evidence::pairs(const std::string& arm, const std::string& other,
+                                     const std::string& dataset) const {
+  const auto a = seeds(arm, dataset), b = seeds(other, dataset);
+  std::vector<int64_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+LossCurve Evidence::curve(const std::string& arm, const std::string& dataset, std::optional<int64_t> seed) const {
+  std::map<int64_t, std::vector<double>> losses;
+  for (const auto& record : runs)
+    if (record.run.arm == arm && record.run.dataset == dataset && record.state == RecordState::kFinished &&
+        (!seed || record.run.seed == *seed))
+      losses[record.run.token_budget].push_back(record.validation_loss());
+  LossCurve curve;
+  for (const auto& [budget, values] : losses) {
+    curve.tokens.push_back(static_cast<double>(budget));
+    curve.loss.push_back(mean(values));
+  }
+  return curve;
+}
+
+std::string Evidence::perf_class(const std::string& arm, const std::string& dataset) const {
+  std::set<std::string> classes;
+  for (const auto& record : runs)
+    if (record.run.arm == arm && record.run.dataset == dataset && record.state == RecordState::kFinished)
+      classes.insert(record.manifest.value("perf_class", ""));
+  return classes.size() == 1 ? *classes.begin() : "";
+}
+
+std::optional<double> Evidence::seconds_per_token(const std::string& arm, const std::string& dataset) const {
+  if (perf_class(arm, dataset).empty()) return std::nullopt;
+  std::vector<double> seconds;
+  for (const auto& record : runs) {
+    if (record.run.arm != arm || record.run.dataset != dataset || record.state != RecordState::kFinished) continue;
+    const double tokens = record.summary.value("tokens", 0.0);
+    const double per_step = record.summary.value("step_seconds_median", 0.0);
+    if (tokens > 0 && per_step > 0) seconds.push_back(per_step * record.summary.value("steps", 0.0) / tokens);
+  }
+  if (seconds.empty()) return std::nullopt;
+  return median(seconds);
+}
+
+const ArmInfo& Evidence::arm(const std::string& name) const {
+  for (const auto& arm : input.arms)
+    if (arm.name == name) return arm;
+  throw UserError({.what = "unknown arm", .where = input.table_file, .found = "\"" + name + "\""});
+}
+
+}  // namespace normbench

@@ -1,0 +1,34 @@
+// A reference's ladder: loss over token budget, one separate run a rung. And the question asked of it: how many tokens would the
+// reference need for this loss? Answered inside the ladder only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace normbench {
+
+struct LossCurve {
+  std::vector<double> tokens;  // ascending
+  std::vector<double> loss;    // nats per token at the end of the run of that budget
+};
+
+enum class Bound {
+  kValue,    // inside the ladder
+  kAtLeast,  // the loss is below the ladder's last: the reference needs more tokens than the ladder has
+  kAtMost,   // the loss is above the ladder's first
+};
+
+struct TokensNeeded {
+  double tokens = 0;
+  Bound bound = Bound::kValue;
+};
+
+/// The nearest curve that never rises (pool adjacent violators, equal weights): seed noise can put a longer run above a shorter one.
+/// `*pooled` says whether anything had to move.
+LossCurve never_rising(const LossCurve& curve, bool* pooled = nullptr);
+
+/// Solves curve(tokens) = loss with the curve joined linearly in (ln tokens, loss); where it is flat, the geometric middle of the flat part.
+/// Outside the ladder: its nearest end, as a bound; never extrapolated. The curve must not rise.
+TokensNeeded tokens_needed(const LossCurve& never_rising_curve, double loss);
+
+}  // namespace normbench

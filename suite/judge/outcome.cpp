@@ -1,0 +1,116 @@
+#include "suite/judge/outcome.h"
+
+#include <array>
+#include <utility>
+
+#include "suite/base/errors.h"
+
+namespace normbench {
+namespace {
+
+constexpr std::array<std::pair<Outcome, const char*>, 8> kNames = {{
+    {Outcome::kReproduced, "REPRODUCED"},
+    {Outcome::kDirectionOnly, "DIRECTION_ONLY"},
+    {Outcome::kNotReproduced, "NOT_REPRODUCED"},
+    {Outcome::kInconclusive, "INCONCLUSIVE"},
+    {Outcome::kBaselineUntuned, "BASELINE_UNTUNED"},
+    {Outcome::kOutOfScale, "OUT_OF_SCALE"},
+    {Outcome::kMachineUnfit, "MACHINE_UNFIT"},
+    {Outcome::kNotRun, "NOT_RUN"},
+}};
+
+int rank(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kReproduced: return 4;
+    case Outcome::kDirectionOnly: return 3;
+    case Outcome::kInconclusive: return 2;
+    case Outcome::kNotReproduced: return 1;
+    default: return 0;
+  }
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+}  // namespace
+
+const char* outcome_name(Outcome outcome) {
+  for (const auto& [value, name] : kNames)
+    if (value == outcome) return name;
+  return "?";
+}
+
+Outcome outcome_from_name(const std::string& name, const std::string& where) {
+  std::vector<std::string> all;
+  for (const auto& [value, known] : kNames) {
+    if (name == known) return value;
+    all.push_back(known);
+  }
+  const std::string hint = nearest(name, all);
+  throw UserError({.what = "unknown verdict", .where = where, .found = "\"" + name + "\"",
+                   .expected = "REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED, INCONCLUSIVE, BASELINE_UNTUNED, OUT_OF_SCALE, "
+                               "MACHINE_UNFIT or NOT_RUN",
+                   .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+}
+
+bool falls_below(Outcome now, Outcome committed) { return rank(now) < rank(committed); }
+
+void Effect::finish(double alpha) {
+  if (values.empty()) return;
+  mean = normbench::mean(values);
+  has_interval = values.size() >= 2;
+  if (!has_interval) return;
+  s = sample_sd(values);
+  p_value = t_test_p(values);
+  of_values = interval = t_interval(values, alpha);
+  // A pair that is only ">= b" can be anything above b: the mean of the bounds bounds the mean from below, nothing bounds it from above.
+  if (bounded_below > 0) interval.high = Interval().high;
+  if (bounded_above > 0) interval.low = Interval().low;
+}
+
+Outcome decide_superiority(const Effect& effect, double claimed) {
+  NORMBENCH_CHECK(claimed > 0, "claimed effect " + std::to_string(claimed));
+  if (!effect.has_interval) return Outcome::kInconclusive;
+  const bool censored = effect.bounded_below > 0 || effect.bounded_above > 0;
+  const bool may_be_above = !censored || (effect.equal_budget && effect.equal_budget->low > 0);
+  const bool may_be_below = !censored || (effect.equal_budget && effect.equal_budget->high < 0);
+  if (effect.interval.low > 0 && may_be_above)
+    return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
+  if (effect.interval.high < 0 && may_be_below) return Outcome::kNotReproduced;
+  return Outcome::kInconclusive;
+}
+
+Json Verdict::json() const {
+  return Json{{"claim", claim},
+              {"statement", statement},
+              {"conditions", conditions},
+              {"rule", rule},
+              {"challenger", challenger},
+              {"reference", reference},
+              {"dataset", dataset},
+              {"verdict", outcome_name(outcome)},
+              {"statistics_say", outcome_name(statistics_say)},
+              {"reason", reason},
+              {"paper", paper},
+              {"here", {{"estimate", or_null(estimate)}, {"low", or_null(low)}, {"high", or_null(high)}, {"unit", unit},
+                        {"bound", bound}}},
+              {"pairs", pairs},
+              {"planned_pairs", planned_pairs},
+              {"budgets", budgets},
+              {"seeds", seeds},
+              {"detectable", or_null(detectable)},
+              {"pairs_needed", or_null(pairs_needed)},
+              {"p_value", or_null(p_value)},
+              {"p_holm", or_null(p_holm)},
+              {"per_budget", per_budget},
+              {"seconds", seconds},
+              {"paper_estimator", paper_estimator},
+              {"trials", trials},
+              {"diverged", diverged},
+              {"missing", missing},
+              {"notes", notes}};
+}
+
+}  // namespace normbench

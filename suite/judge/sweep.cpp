@@ -1,0 +1,173 @@
+#include "suite/judge/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "suite/judge/text.h"
+
+namespace normbench {
+namespace {
+
+std::string place(const SweepPoint& point) {
+  return point.arm + " on " + point.dataset + " at " + tokens_text(static_cast<double>(point.token_budget));
+}
+
+std::string rate_text(double lr) { return Json(lr).dump(); }
+
+void choose(SweepPoint& point) {
+  const auto& trials = point.trials;
+  const auto best = std::min_element(trials.begin(), trials.end(),
+                                     [](const auto& a, const auto& b) { return a.loss < b.loss; });
+  if (best == trials.end() || best->runs == 0) {
+    point.problems.push_back(place(point) + ": no trial has run");
+    return;
+  }
+  point.best_lr = point.chosen_lr = best->peak_lr;
+  if (std::isinf(best->loss)) {
+    point.problems.push_back(place(point) + ": every trial diverged");
+    return;
+  }
+  const auto i = best - trials.begin();
+  point.on_edge = i == 0 || i + 1 == static_cast<std::ptrdiff_t>(trials.size());
+  if (point.on_edge) {
+    point.problems.push_back(place(point) + ": the best rate " + rate_text(best->peak_lr) +
+                             " is on the edge of its grid " + rate_text(trials.front().peak_lr) + " .. " +
+                             rate_text(trials.back().peak_lr));
+    return;
+  }
+  double x[3], y[3];
+  for (int k = 0; k < 3; ++k) {
+    x[k] = std::log2(trials[static_cast<size_t>(i - 1 + k)].peak_lr);
+    y[k] = trials[static_cast<size_t>(i - 1 + k)].loss;
+  }
+  if (!std::isfinite(y[0]) || !std::isfinite(y[2])) return;  // a cliff beside the best: no parabola, the best stays
+  const Parabola p = parabola_through(x, y);
+  if (!(p.c > 0)) return;  // three equal losses
+  point.parabola = p;
+  point.chosen_lr = round_to(std::exp2(std::clamp(-p.b / (2 * p.c), x[0], x[2])), 3);
+}
+
+}  // namespace
+
+Parabola parabola_through(const double x[3], const double y[3]) {
+  const double first = (y[1] - y[0]) / (x[1] - x[0]);  // Newton's divided differences
+  const double second = ((y[2] - y[1]) / (x[2] - x[1]) - first) / (x[2] - x[0]);
+  return {y[0] - first * x[0] + second * x[0] * x[1], first - second * (x[0] + x[1]), second};
+}
+
+int SweepPoint::num_trials() const {
+  int n = 0;
+  for (const auto& trial : trials) n += trial.planned;
+  return n;
+}
+
+std::vector<const SweepPoint*> Tuning::of(const std::string& arm, const std::string& dataset) const {
+  std::vector<const SweepPoint*> found;
+  for (const auto& point : points)
+    if (point.arm == arm && point.dataset == dataset) found.push_back(&point);
+  return found;
+}
+
+int Tuning::trials(const std::string& arm, const std::string& dataset) const {
+  int n = 0;
+  for (const auto* point : of(arm, dataset)) n += point->num_trials();
+  return n;
+}
+
+std::vector<std::string> Tuning::problems(const JudgeInput& input, const std::string& challenger,
+                                          const std::string& reference, const std::string& dataset) const {
+  std::vector<std::string> all;
+  if (!swept()) {
+    if (input.peak_lr_source.empty()) all.push_back("this tier has no learning-rate sweep");
+    return all;
+  }
+  for (const auto& arm : {challenger, reference}) {
+    const auto points_of_arm = of(arm, dataset);
+    if (points_of_arm.empty()) all.push_back(arm + " on " + dataset + " was never swept");
+    for (const auto* point : points_of_arm) all.insert(all.end(), point->problems.begin(), point->problems.end());
+  }
+  std::map<int64_t, std::pair<int, int>> effort;  // [budget]: trials of the two arms
+  for (const auto* point : of(challenger, dataset)) effort[point->token_budget].first += point->num_trials();
+  for (const auto* point : of(reference, dataset)) effort[point->token_budget].second += point->num_trials();
+  for (const auto& [budget, trials] : effort)
+    if (trials.first != trials.second)
+      all.push_back("unequal effort at " + tokens_text(static_cast<double>(budget)) + " on " + dataset + ": " +
+                    count_text(static_cast<size_t>(trials.first), "trial") + " of " + challenger + ", " +
+                    std::to_string(trials.second) + " of " + reference);
+  return all;
+}
+
+Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
+  std::map<std::tuple<std::string, std::string, int64_t>, std::map<double, std::vector<const Record*>>> grouped;
+  for (const auto& record : sweep)
+    grouped[{record.run.arm, record.run.dataset, record.run.token_budget}][record.run.peak_lr].push_back(&record);
+  std::set<int64_t> verdict_seeds;
+  for (const auto& run : input.runs) verdict_seeds.insert(run.seed);
+
+  Tuning tuning;
+  for (const auto& [key, by_rate] : grouped) {
+    SweepPoint point;
+    std::tie(point.arm, point.dataset, point.token_budget) = key;
+    std::set<int64_t> seeds;
+    int missing = 0;
+    for (const auto& [rate, records] : by_rate) {
+      SweepTrial trial{.peak_lr = rate, .planned = static_cast<int>(records.size())};
+      double sum = 0;
+      for (const auto* record : records) {
+        seeds.insert(record->run.seed);
+        if (!record->usable()) {
+          ++missing;
+          continue;
+        }
+        ++trial.runs;
+        trial.diverged += record->diverged();
+        sum += record->validation_loss();
+      }
+      trial.loss = trial.runs > 0 ? sum / trial.runs : std::numeric_limits<double>::infinity();
+      point.trials.push_back(trial);
+    }
+    point.seeds.assign(seeds.begin(), seeds.end());
+    point.complete = missing == 0;
+    if (missing > 0)
+      point.problems.push_back(place(point) + ": " + std::to_string(missing) + " of " +
+                               count_text(static_cast<size_t>(point.num_trials()), "trial") + " missing");
+    for (const int64_t seed : seeds)
+      if (verdict_seeds.contains(seed))
+        point.problems.push_back(place(point) + ": seed " + std::to_string(seed) +
+                                 " of the sweep is also one of the verdict's");
+    choose(point);
+    // The table's rate must be the one that the sweep says, or its source is not the sweep.
+    if (const auto arm = input.peak_lr.find(point.arm); arm != input.peak_lr.end())
+      if (const auto dataset = arm->second.find(point.dataset); dataset != arm->second.end())
+        for (const auto& entry : dataset->second)
+          if (entry.token_budget == point.token_budget) point.table_lr = entry.peak_lr;
+    if (!point.table_lr)
+      point.problems.push_back(place(point) + ": the table holds no peak_lr for this budget; run `normbench tune`");
+    else if (point.complete && std::abs(*point.table_lr - point.chosen_lr) > 1e-9 * point.chosen_lr)
+      point.problems.push_back(place(point) + ": the table's peak_lr " + rate_text(*point.table_lr) +
+                               " is not what the sweep says, " + rate_text(point.chosen_lr) + "; run `normbench tune`");
+    tuning.points.push_back(std::move(point));
+  }
+  return tuning;
+}
+
+TuneResult tune(const JudgeInput& input, const std::string& runs_folder) {
+  const Tuning tuning = read_sweep(input, load_records(runs_folder, input.sweep_runs, input.numeric_digest));
+  TuneResult result;
+  result.peak_lr = Json::object();
+  result.complete = tuning.swept();
+  for (const auto& point : tuning.points) {
+    result.complete = result.complete && point.complete;
+    if (point.chosen_lr > 0)
+      result.peak_lr[point.arm][point.dataset].push_back(Json::array({point.token_budget, point.chosen_lr}));
+    for (const auto& problem : point.problems)
+      if (problem.find("normbench tune") == std::string::npos) result.problems.push_back(problem);
+  }
+  if (!tuning.swept()) result.problems.push_back("this tier plans no sweep");
+  return result;
+}
+
+}  // namespace normbench
