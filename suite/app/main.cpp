@@ -1,7 +1,7 @@
 // normbench: plans, judges, reports, prepares data, without torch. What needs torch is handed to normbench-worker.
 #include <CLI/CLI.hpp>
 
-#include "suite/app/data_command.h"
+#include "suite/app/data_cli.h"
 #include "suite/app/doctor_command.h"
 #include "suite/app/exit_codes.h"
 #include "suite/app/judge_command.h"
@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   judge_app->add_option("--runs", judge.runs_folder, "folder of records (default results/runs)");
   judge_app->add_option("--claim", judge.claim, "judge one claim (a CTest check)");
   judge_app->add_option("--regression", judge.regression_arm, "gate one arm against its committed baseline (a CTest check)");
-  judge_app->add_flag("--verdicts", judge.verdicts, "gate: has a verdict fallen below the committed one? (a CTest check)");
+  judge_app->add_option("--metric", judge.metric, "with --regression: validation_loss or verdict")->capture_default_str();
   judge_app->add_option("--json", judge.json_file, "also write the ledger as JSON");
   judge_app->callback([&] { code = judge_command(project(), judge); });
 

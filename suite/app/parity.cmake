@@ -4,4 +4,3 @@ normbench_library(parity TORCH
     parity_schedule.cpp
   DEPS normbench::models normbench::optim normbench::ops normbench::base)
 
-normbench_tests(parity TORCH SOURCES parity_test.cpp)

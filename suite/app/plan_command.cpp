@@ -27,7 +27,7 @@ void print_power(const PlannedTier& planned) {
   for (const auto& setting : planned.tier->settings) {
     const auto n = static_cast<int>(setting.seeds.size());
     const double sd_log_ratio = std::sqrt(2.0) * sd / (slope / std::log(2.0));
-    const double effect = std::exp(minimum_detectable_effect(sd_log_ratio, n)) - 1;
+    const double effect = std::exp(minimum_detectable_effect(sd_log_ratio, n, /*alpha=*/0.05)) - 1;
     fmt::print("    {}: {} seeds tell a speed-up of {:.0f} % from none (80 % power; noise {:.4f} nats, {:.2f} nats per "
                "doubling: {})\n",
                setting.name, n, 100 * effect, sd, slope, noise.at("source").get<std::string>());

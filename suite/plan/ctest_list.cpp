@@ -113,6 +113,7 @@ class Script {
       test.arguments.insert(test.arguments.end(), {"--regression", arm});
       test.fixtures_required = fixtures;
     }
+    std::set<std::string> challengers;
     for (const auto& claim : planned.table->claims) {
       const JsonObject o(claim, planned.table->file, "/claims");
       const auto id = o.required<std::string>("id");
@@ -126,12 +127,16 @@ class Script {
       if (claim.contains("challenger") && claim.contains("reference")) {
         test.fixtures_required = all_runs[claim["challenger"].get<std::string>()];
         test.fixtures_required.merge(std::set<std::string>(all_runs[claim["reference"].get<std::string>()]));
+        challengers.insert(claim["challenger"].get<std::string>());
       }
     }
-    Test& verdicts = once(stem + ".regression.verdicts", labels, "kind.regression");
-    verdicts.arguments = select;
-    verdicts.arguments.push_back("--verdicts");
-    verdicts.fixtures_required = everything;
+    // A verdict that falls below the committed one is a gate matter, and the gate of its challenger.
+    for (const auto& arm : challengers) {
+      Test& test = once(stem + ".regression." + arm + ".verdict", labels, "kind.regression");
+      test.arguments = select;
+      test.arguments.insert(test.arguments.end(), {"--regression", arm, "--metric", "verdict"});
+      test.fixtures_required = everything;
+    }
   }
 
   const Estimate& estimate_;

@@ -1,0 +1,69 @@
+#include "suite/base/files.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "suite/base/errors.h"
+#include "suite/base/hash.h"
+
+namespace normbench {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  const std::string folder_ =
+      std::filesystem::temp_directory_path().string() + "/normbench-files-" + std::to_string(::getpid());
+};
+
+TEST_F(Files, WritingReplacesTheWholeFileAndLeavesNoTemporaryOne) {
+  write_file_atomically(folder_ + "/sub/x", "old");
+  write_file_atomically(folder_ + "/sub/x", "new");
+  EXPECT_EQ(read_file(folder_ + "/sub/x"), "new");
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_ + "/sub")) ++files;
+  EXPECT_EQ(files, 1);
+}
+
+TEST_F(Files, AFolderInPlaceOfAFileIsAMachineErrorAndTheFolderStays) {
+  std::filesystem::create_directories(folder_ + "/x");
+  EXPECT_THROW(write_file_atomically(folder_ + "/x", "bytes"), MachineError);
+  EXPECT_TRUE(std::filesystem::is_directory(folder_ + "/x"));
+}
+
+TEST_F(Files, AnAbsentFileIsNamed) {
+  try {
+    read_file(folder_ + "/absent");
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("absent"), std::string::npos);
+  }
+}
+
+TEST_F(Files, ASecondLockIsRefusedUntilTheFirstIsGone) {
+  {
+    const FileLock first(folder_ + "/lock", false, "the run");
+    EXPECT_THROW(FileLock(folder_ + "/lock", false, "the run"), UserError);
+  }
+  EXPECT_NO_THROW(FileLock(folder_ + "/lock", false, "the run"));
+}
+
+// FIPS 180-2, appendix B.1: SHA-256 of "abc".
+TEST_F(Files, Sha256GivesThePublishedDigest) {
+  write_file_atomically(folder_ + "/abc", "abc");
+  EXPECT_EQ(sha256_file(folder_ + "/abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST_F(Files, AStreamHashEqualsTheHashOfTheWhole) {
+  StreamHash hash;
+  hash.update("counter-");
+  hash.update("based");
+  EXPECT_EQ(hash.hex(), xxh3_hex("counter-based"));
+}
+
+}  // namespace
+}  // namespace normbench

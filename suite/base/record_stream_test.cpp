@@ -1,0 +1,75 @@
+#include "suite/base/record_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "suite/base/files.h"
+
+namespace normbench {
+namespace {
+
+class RecordStream : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  const std::string folder_ = std::filesystem::temp_directory_path().string() + "/normbench-record-test-" +
+                              std::to_string(::getpid());
+  const std::string path_ = folder_ + "/steps.jsonl.zst";
+};
+
+TEST_F(RecordStream, AFileCutAtAnyByteGivesAllWholeFramesAndNothingElse) {
+  std::vector<size_t> ends = {0};  // file size after each flush
+  {
+    RecordWriter writer(path_, 0);
+    for (int frame = 0; frame < 4; ++frame) {
+      for (int line = 0; line < 3; ++line) writer.append({{"step", 3 * frame + line}, {"loss", 6.93147}});
+      writer.flush();
+      ends.push_back(std::filesystem::file_size(path_));
+    }
+  }
+  const std::string bytes = read_file(path_);
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    const std::string cut = folder_ + "/cut.zst";
+    write_file_atomically(cut, bytes.substr(0, size));
+    size_t whole = 0;
+    while (whole + 1 < ends.size() && ends[whole + 1] <= size) ++whole;
+    size_t cut_bytes = 99;
+    ASSERT_EQ(read_record_lines(cut, &cut_bytes).size(), 3 * whole) << size << " bytes";
+    ASSERT_EQ(cut_bytes, size - ends[whole]) << size << " bytes";
+  }
+}
+
+TEST_F(RecordStream, AChangedByteIsFoundByTheChecksum) {
+  {
+    RecordWriter writer(path_, 0);
+    for (int line = 0; line < 50; ++line) writer.append({{"step", line}, {"loss", 1.0 / (line + 1)}});
+    writer.flush();
+  }
+  std::string bytes = read_file(path_);
+  bytes[bytes.size() / 2] ^= 0x20;
+  write_file_atomically(path_, bytes);
+  EXPECT_THROW(read_record_lines(path_), UserError);
+}
+
+TEST_F(RecordStream, ReopeningKeepsTheLinesAskedForAndDropsTheRest) {
+  {
+    RecordWriter writer(path_, 0);
+    for (int line = 0; line < 10; ++line) writer.append({{"step", line}});
+    writer.flush();
+  }
+  {
+    RecordWriter writer(path_, 4);
+    writer.append({{"step", 100}});
+    writer.flush();
+  }
+  const auto lines = read_record_lines(path_);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[3], "{\"step\":3}");
+  EXPECT_EQ(lines[4], "{\"step\":100}");
+}
+
+}  // namespace
+}  // namespace normbench
