@@ -22,10 +22,14 @@ std::string valid_utf8(std::string_view text, int64_t* replaced) {
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                        : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xC2 && lead < 0xE0 ? 2
+                          : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                        : 0;
     bool good = length > 0 && i + length <= text.size();
-    for (size_t k = 1; good && k < length; ++k) good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
+    for (size_t k = 1; good && k < length; ++k)
+      good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
     if (good && length >= 3) {  // over-long forms, surrogates, and code points above U+10FFFF
       const auto second = static_cast<unsigned char>(text[i + 1]);
       good = !(lead == 0xE0 && second < 0xA0) && !(lead == 0xED && second > 0x9F) &&
@@ -60,7 +64,8 @@ void Chunker::line(std::string_view line) {
   while (line.size() > kLongestLine) {
     size_t cut = line.rfind(' ', kLongestLine);
     if (cut == std::string_view::npos || cut == 0)
-      for (cut = kLongestLine; cut > 1 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80; --cut) {
+      for (cut = kLongestLine; cut > 1 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80;
+           --cut) {
       }  // not inside of a character
     this->line(line.substr(0, cut));
     line.remove_prefix(cut);
@@ -74,7 +79,9 @@ void Chunker::line(std::string_view line) {
 }
 
 void Chunker::finish() {
-  while (!chunk_.empty() && (chunk_.back() == '\n' || chunk_.back() == ' ' || chunk_.back() == '\t')) chunk_.pop_back();
+  while (!chunk_.empty() &&
+         (chunk_.back() == '\n' || chunk_.back() == ' ' || chunk_.back() == '\t'))
+    chunk_.pop_back();
   if (!chunk_.empty()) f_(std::exchange(chunk_, {}));
 }
 
@@ -84,10 +91,14 @@ namespace {
 class PieceReader {
  public:
   explicit PieceReader(const std::string& path)
-      : path_(path), in_(path, std::ios::binary), piece_(1 << 18, '\0'), plain_(1 << 18, '\0'),
+      : path_(path),
+        in_(path, std::ios::binary),
+        piece_(1 << 18, '\0'),
+        plain_(1 << 18, '\0'),
         zstd_(path.ends_with(".zst") ? ZSTD_createDStream() : nullptr, &ZSTD_freeDStream) {
     if (!in_ || std::filesystem::is_directory(path))
-      throw UserError({.what = "a text file cannot be read", .where = path, .found = std::strerror(errno)});
+      throw UserError(
+          {.what = "a text file cannot be read", .where = path, .found = std::strerror(errno)});
   }
   /// An empty piece at the end.
   std::string_view next() {
@@ -114,7 +125,10 @@ class PieceReader {
     return {piece_.data(), static_cast<size_t>(in_.gcount())};
   }
   [[noreturn]] void fail(const std::string& found) {
-    throw UserError({.what = "a zstd file is broken", .where = path_, .found = found, .todo = "fetch or compress it again"});
+    throw UserError({.what = "a zstd file is broken",
+                     .where = path_,
+                     .found = found,
+                     .todo = "fetch or compress it again"});
   }
   std::string path_;
   std::ifstream in_;
@@ -126,7 +140,8 @@ class PieceReader {
 
 }  // namespace
 
-void for_each_line(const std::string& path, const std::function<void(std::string_view, int64_t)>& f) {
+void for_each_line(const std::string& path,
+                   const std::function<void(std::string_view, int64_t)>& f) {
   PieceReader reader(path);
   std::string rest;  // of a line that goes on in the next piece
   int64_t number = 0;
@@ -135,7 +150,8 @@ void for_each_line(const std::string& path, const std::function<void(std::string
     f(line, ++number);
   };
   for (auto piece = reader.next(); !piece.empty(); piece = reader.next()) {
-    for (size_t end; (end = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(end + 1)) {
+    for (size_t end; (end = piece.find('\n')) != std::string_view::npos;
+         piece.remove_prefix(end + 1)) {
       if (rest.empty()) {
         give(piece.substr(0, end));
       } else {
@@ -154,7 +170,9 @@ CorpusSources file_sources(const std::vector<std::string>& files) {
   for (const auto& file : files) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
-    if (error) throw UserError({.what = "a text file cannot be read", .where = file, .found = error.message()});
+    if (error)
+      throw UserError(
+          {.what = "a text file cannot be read", .where = file, .found = error.message()});
     sources.push_back({{"file", file}, {"bytes", bytes}, {"digest", xxh3_file(file)}});
   }
   return sources;

@@ -1,5 +1,5 @@
-// A corpus: a stream of documents, each of which belongs to one split. One corpus = one file corpus_<name>.cpp and one
-// line of registry.cpp. A corpus knows nothing about tokens.
+// A corpus: a stream of documents, each of which belongs to one split. One corpus = one file
+// corpus_<name>.cpp and one line of registry.cpp. A corpus knows nothing about tokens.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct CorpusInput {
   double validation_share = 0.02;     // of the documents, decided by a hash of the key
 };
 
-/// What the sidecar says about where the text came from: {"package", "version", "sha256"} or {"file", "bytes", "digest"}.
+/// What the sidecar says about where the text came from: {"package", "version", "sha256"} or
+/// {"file", "bytes", "digest"}.
 using CorpusSources = std::vector<Json>;
 
 class Corpus {
@@ -40,14 +41,17 @@ class Corpus {
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-/// The split is a pure function of the key (a headword, a chunk of text): equal keys never lie on both sides.
+/// The split is a pure function of the key (a headword, a chunk of text): equal keys never lie on
+/// both sides.
 Split split_of(std::string_view key, double validation_share);
 
-/// `text` with every invalid UTF-8 sequence replaced by U+FFFD; adds the number of replacements to *replaced.
+/// `text` with every invalid UTF-8 sequence replaced by U+FFFD; adds the number of replacements to
+/// *replaced.
 std::string valid_utf8(std::string_view text, int64_t* replaced);
 
-/// Documents held in memory, in an order drawn from a fixed seed: a dictionary is alphabetical and essays are grouped by
-/// subject, and a validation slice taken from the front would see one letter or one subject.
+/// Documents held in memory, in an order drawn from a fixed seed: a dictionary is alphabetical and
+/// essays are grouped by subject, and a validation slice taken from the front would see one letter
+/// or one subject.
 class ShuffledCorpus : public Corpus {
  public:
   void for_each(const std::function<void(const Document&)>& f) const override;
@@ -57,11 +61,13 @@ class ShuffledCorpus : public Corpus {
   std::vector<Document> documents_;
 };
 
-/// Cuts a stream of text into chunks of whole lines: a chunk ends with the first blank line after `chunk_bytes`, or with any
-/// line after twice as many. Blank lines at its ends go; a line of more than 1 MiB is cut at a blank.
+/// Cuts a stream of text into chunks of whole lines: a chunk ends with the first blank line after
+/// `chunk_bytes`, or with any line after twice as many. Blank lines at its ends go; a line of more
+/// than 1 MiB is cut at a blank.
 class Chunker {
  public:
-  Chunker(size_t chunk_bytes, std::function<void(std::string chunk)> f) : chunk_bytes_(chunk_bytes), f_(std::move(f)) {}
+  Chunker(size_t chunk_bytes, std::function<void(std::string chunk)> f)
+      : chunk_bytes_(chunk_bytes), f_(std::move(f)) {}
   void line(std::string_view line);
   void finish();
 
@@ -71,9 +77,11 @@ class Chunker {
   std::string chunk_;
 };
 
-/// Calls f(line, number) for every line of a file, without its end ("\n" or "\r\n"); a name ending in ".zst" is decompressed
-/// on the way. `number` starts at 1. Throws UserError when the file is absent or cut.
-void for_each_line(const std::string& path, const std::function<void(std::string_view line, int64_t number)>& f);
+/// Calls f(line, number) for every line of a file, without its end ("\n" or "\r\n"); a name ending
+/// in ".zst" is decompressed on the way. `number` starts at 1. Throws UserError when the file is
+/// absent or cut.
+void for_each_line(const std::string& path,
+                   const std::function<void(std::string_view line, int64_t number)>& f);
 
 /// {"file", "bytes", "digest"} of each file.
 CorpusSources file_sources(const std::vector<std::string>& files);
@@ -85,8 +93,10 @@ std::unique_ptr<Corpus> make_jsonl_corpus(const JsonObject& options, const Corpu
 std::unique_ptr<Corpus> make_synthetic_corpus(const JsonObject& options, const CorpusInput& input);
 std::unique_ptr<Corpus> make_text_corpus(const JsonObject& options, const CorpusInput& input);
 
-/// By name, from the sorted list in registry.cpp. An unknown name throws UserError with the nearest known one.
-std::unique_ptr<Corpus> make_corpus(const std::string& name, const JsonObject& options, const CorpusInput& input);
+/// By name, from the sorted list in registry.cpp. An unknown name throws UserError with the nearest
+/// known one.
+std::unique_ptr<Corpus> make_corpus(const std::string& name, const JsonObject& options,
+                                    const CorpusInput& input);
 std::vector<std::string> corpus_names();
 
 /// The dictionary's normalisation, apart so that it can be tested on a few lines.
@@ -96,8 +106,9 @@ struct GcideEntry {
 };
 std::vector<GcideEntry> gcide_entries(std::string_view raw);
 
-/// The paragraphs of a Markdown page as plain lines: unwrapped, without emphasis, quote marks, links' targets and rules.
-/// Paragraphs of fewer than six words (headings, lists of links) are left out.
+/// The paragraphs of a Markdown page as plain lines: unwrapped, without emphasis, quote marks,
+/// links' targets and rules. Paragraphs of fewer than six words (headings, lists of links) are left
+/// out.
 std::vector<std::string> markdown_paragraphs(std::string_view page);
 
 }  // namespace normbench

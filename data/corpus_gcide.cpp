@@ -1,9 +1,11 @@
-// The GNU Collaborative International Dictionary of English, from the Debian package dict-gcide (GPL-2+): definitions and
-// 78,000 attributed quotations, plain ASCII. Fetched at preparation time; nothing of it is committed.
+// The GNU Collaborative International Dictionary of English, from the Debian package dict-gcide
+// (GPL-2+): definitions and 78,000 attributed quotations, plain ASCII. Fetched at preparation time;
+// nothing of it is committed.
 //
-// Normalisation: skip the notices before the entry "A \A\"; an entry runs from a line at column 0 after a blank line to the
-// next such line; blank lines part paragraphs, each of which becomes one line; source marks such as [1913 Webster] and the
-// braces of cross-references go; entries below 21 bytes go. Entries that share a headword lie on the same side of the split.
+// Normalisation: skip the notices before the entry "A \A\"; an entry runs from a line at column 0
+// after a blank line to the next such line; blank lines part paragraphs, each of which becomes one
+// line; source marks such as [1913 Webster] and the braces of cross-references go; entries below 21
+// bytes go. Entries that share a headword lie on the same side of the split.
 #include <array>
 #include <cctype>
 
@@ -16,9 +18,11 @@ namespace {
 
 constexpr size_t kShortestEntry = 21;  // shorter ones are cross-references without a sentence
 
+// clang-format off
 constexpr std::array<std::string_view, 20> kSourceNames = {
-    "Webster 1913 Suppl.", "1913 Webster", "WordNet sense", "WordNet 1.5", "WordNet 1.6", "Century Dict. 1906",
-    "Century Dict.", "Stormonth", "Jargon", "FOLDOC", "PJC.", "PJC", "RDH", "AS", "GG", "WN", "MW10", "RP", "ER", "DRW"};
+    "Webster 1913 Suppl.", "1913 Webster", "WordNet sense", "WordNet 1.5", "WordNet 1.6", "Century Dict. 1906", "Century Dict.", "Stormonth", "Jargon",
+    "FOLDOC", "PJC.", "PJC", "RDH", "AS", "GG", "WN", "MW10", "RP", "ER", "DRW"};
+// clang-format on
 
 /// True for the inside of a source mark: only source names, digits, blanks, "+", ",", ";" and "&".
 bool is_source_mark(std::string_view inside) {
@@ -33,7 +37,8 @@ bool is_source_mark(std::string_view inside) {
       }
     if (taken) continue;
     const char c = inside.front();
-    if (c != ' ' && c != '+' && c != ',' && c != ';' && c != '&' && !(any && c >= '0' && c <= '9')) return false;
+    if (c != ' ' && c != '+' && c != ',' && c != ';' && c != '&' && !(any && c >= '0' && c <= '9'))
+      return false;
     inside.remove_prefix(1);
   }
   return any;
@@ -83,18 +88,23 @@ class GcideCorpus : public ShuffledCorpus {
     options.finish();
     const PackageFile deb = fetch_package(package, input.downloads_folder, input.deb);
     if (deb.sha256 != sha256)
-      warnings_.push_back("the package file is not the one that data.json names (found " + package + " " + deb.version +
-                          ", sha256 " + deb.sha256 + "; expected " + version + ", " + sha256 +
-                          "); what counts is the digest of the text");
+      warnings_.push_back("the package file is not the one that data.json names (found " + package +
+                          " " + deb.version + ", sha256 " + deb.sha256 + "; expected " + version +
+                          ", " + sha256 + "); what counts is the digest of the text");
     sources_.push_back({{"package", package}, {"version", deb.version}, {"sha256", deb.sha256}});
-    const auto files = read_package(deb.path, [](const std::string& path) { return path.ends_with("/gcide.dict.dz"); });
+    const auto files = read_package(
+        deb.path, [](const std::string& path) { return path.ends_with("/gcide.dict.dz"); });
     if (files.size() != 1)
-      throw UserError({.what = "the package holds no dictionary", .where = deb.path,
-                       .found = std::to_string(files.size()) + " files gcide.dict.dz", .expected = "one"});
+      throw UserError({.what = "the package holds no dictionary",
+                       .where = deb.path,
+                       .found = std::to_string(files.size()) + " files gcide.dict.dz",
+                       .expected = "one"});
     int64_t replaced = 0;
-    const std::string raw = valid_utf8(gunzip(files[0].second, deb.path + ":" + files[0].first), &replaced);
+    const std::string raw =
+        valid_utf8(gunzip(files[0].second, deb.path + ":" + files[0].first), &replaced);
     for (auto& entry : gcide_entries(raw))
-      documents_.push_back({split_of(entry.headword, input.validation_share), std::move(entry.text)});
+      documents_.push_back(
+          {split_of(entry.headword, input.validation_share), std::move(entry.text)});
     shuffle_("gcide");
   }
   CorpusSources sources() const override { return sources_; }
@@ -111,8 +121,10 @@ std::vector<GcideEntry> gcide_entries(std::string_view raw) {
   std::vector<GcideEntry> entries;
   size_t begin = raw.starts_with("A \\A\\") ? 0 : raw.find("\nA \\A\\");
   if (begin == std::string_view::npos)
-    throw UserError({.what = "this is not the text of the dictionary", .found = "no entry \"A \\A\\\"",
+    throw UserError({.what = "this is not the text of the dictionary",
+                     .found = "no entry \"A \\A\\\"",
                      .expected = "the file gcide.dict of the package dict-gcide"});
+  if (raw[begin] == '\n') ++begin;
   std::string text, paragraph;
   const auto end_paragraph = [&] {
     const std::string line = clean_paragraph(paragraph);
@@ -126,7 +138,6 @@ std::vector<GcideEntry> gcide_entries(std::string_view raw) {
   };
   bool after_blank = true;
   while (begin < raw.size()) {
-    if (raw[begin] == '\n' && entries.empty() && text.empty() && paragraph.empty()) ++begin;  // before the first entry
     const size_t end = std::min(raw.find('\n', begin), raw.size());
     const auto line = raw.substr(begin, end - begin);
     begin = end + 1;

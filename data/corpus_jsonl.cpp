@@ -1,5 +1,6 @@
-// The user's own JSON lines, plain or .zst: one document a line, its text under the key "text" (or another one); other keys
-// are ignored. Streamed, in the order given. The split hangs on the document's text.
+// The user's own JSON lines, plain or .zst: one document a line, its text under the key "text" (or
+// another one); other keys are ignored. Streamed, in the order given. The split hangs on the
+// document's text.
 #include "data/corpus.h"
 
 namespace normbench {
@@ -9,7 +10,8 @@ class JsonlCorpus : public Corpus {
  public:
   JsonlCorpus(const JsonObject& options, const CorpusInput& input)
       : files_(options.required<std::vector<std::string>>("files")),
-        key_(options.optional<std::string>("key", "text")), share_(input.validation_share) {
+        key_(options.optional<std::string>("key", "text")),
+        share_(input.validation_share) {
     options.finish();
     sources_ = file_sources(files_);
   }
@@ -18,12 +20,15 @@ class JsonlCorpus : public Corpus {
       for_each_line(file, [&](std::string_view line, int64_t number) {
         if (line.find_first_not_of(" \t") == std::string_view::npos) return;
         const auto fail = [&](const std::string& what, const std::string& found) {
-          throw UserError({.what = what, .where = file + ", line " + std::to_string(number), .found = found,
+          throw UserError({.what = what,
+                           .where = file + ", line " + std::to_string(number),
+                           .found = found,
                            .expected = "an object with a string under the key \"" + key_ + "\"",
                            .todo = "mend or remove the line"});
         };
         const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-        if (json.is_discarded()) fail("a line is no JSON (cut, or not UTF-8)", std::string(line.substr(0, 60)));
+        if (json.is_discarded())
+          fail("a line is no JSON (cut, or not UTF-8)", std::string(line.substr(0, 60)));
         if (!json.is_object()) fail("a line is no JSON object", json.type_name());
         const auto text = json.find(key_);
         if (text == json.end()) fail("a line has no text", "no key \"" + key_ + "\"");

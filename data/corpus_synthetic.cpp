@@ -1,5 +1,6 @@
-// A tiny language made by a seeded grammar: no download, for unit tests and canaries. Names, verbs and places repeat inside
-// a document, so that a model has something to learn (frequencies, word order, and copying).
+// A tiny language made by a seeded grammar: no download, for unit tests and canaries. Names, verbs
+// and places repeat inside a document, so that a model has something to learn (frequencies, word
+// order, and copying).
 #include <array>
 
 #include "data/corpus.h"
@@ -8,7 +9,8 @@
 namespace normbench {
 namespace {
 
-constexpr std::array<std::string_view, 14> kOnsets = {"b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "st", "br"};
+constexpr std::array<std::string_view, 14> kOnsets = {"b", "d", "f", "g", "k", "l",  "m",
+                                                      "n", "p", "r", "s", "t", "st", "br"};
 constexpr std::array<std::string_view, 6> kVowels = {"a", "e", "i", "o", "u", "ai"};
 
 /// A word of two or three syllables, a pure function of its number.
@@ -44,8 +46,8 @@ class SyntheticCorpus : public ShuffledCorpus {
       const uint64_t sentences = 4 + draw(12);
       for (uint64_t s = 0; s < sentences; ++s) {
         if (s > 0) text += draw(4) == 0 ? "\n" : " ";
-        text += (draw(3) == 0 ? "the " + word(words, rare(300)) : hero) + " " + word(words, 3000 + rare(40)) + " the " +
-                word(words, rare(300));
+        text += (draw(3) == 0 ? "the " + word(words, rare(300)) : hero) + " " +
+                word(words, 3000 + rare(40)) + " the " + word(words, rare(300));
         if (draw(2) == 0) text += " in " + place;
         text += ".";
       }

@@ -17,19 +17,24 @@ std::vector<Document> documents_of(const Corpus& corpus) {
 
 TEST(Gcide, AnEntryRunsToTheNextLineAtColumnZeroAfterABlankLine) {
   const auto entries = gcide_entries(
-      "Notice that does not count.\n\nA \\A\\ (named).\n   The first   letter of\n   the {Alpha}bet.\n   [1913 Webster]\n\n"
-      "   2. (Mus.) A tone. [Obs.]\n      [1913 Webster +PJC]\n\nAaronic \\Aa*ron\"ic\\, Aaronical\n\\Aa*ron\"ic*al\\, a.\n"
+      "Notice that does not count.\n\nA \\A\\ (named).\n   The first   letter of\n   the "
+      "{Alpha}bet.\n   [1913 Webster]\n\n"
+      "   2. (Mus.) A tone. [Obs.]\n      [1913 Webster +PJC]\n\nAaronic \\Aa*ron\"ic\\, "
+      "Aaronical\n\\Aa*ron\"ic*al\\, a.\n"
       "   Pertaining to Aaron. [AS. [thorn]x]\n\nshort \\s\\ a.\n");
   ASSERT_EQ(entries.size(), 2u) << "the last one has fewer than 21 bytes";
-  EXPECT_EQ(entries[0].text, "A \\A\\ (named). The first letter of the Alphabet.\n2. (Mus.) A tone. [Obs.]");
+  EXPECT_EQ(entries[0].text,
+            "A \\A\\ (named). The first letter of the Alphabet.\n2. (Mus.) A tone. [Obs.]");
   EXPECT_EQ(entries[0].headword, "a");
   EXPECT_EQ(entries[1].text,
-            "Aaronic \\Aa*ron\"ic\\, Aaronical \\Aa*ron\"ic*al\\, a. Pertaining to Aaron. [AS. [thorn]x]");
+            "Aaronic \\Aa*ron\"ic\\, Aaronical \\Aa*ron\"ic*al\\, a. Pertaining to Aaron. [AS. "
+            "[thorn]x]");
   EXPECT_EQ(entries[1].headword, "aaronic");
 }
 
 TEST(Gcide, AnotherTextIsRefused) {
-  expect_words(user_error_of([] { gcide_entries("Some other text.\n"); }), {"not the text of the dictionary"});
+  expect_words(user_error_of([] { gcide_entries("Some other text.\n"); }),
+               {"not the text of the dictionary"});
 }
 
 TEST(Split, HangsOnTheKeyAloneAndHasAboutTheShareAskedFor) {
@@ -69,12 +74,14 @@ TEST(Corpora, AreASortedListAndAWrongNameGetsAHint) {
   expect_words(user_error_of([&] { make_corpus("sinthetic", JsonObject(options, "test"), {}); }),
                {"unknown corpus", "synthetic"});
   const Json wrong = {{"document", 3}};
-  expect_words(user_error_of([&] { make_corpus("synthetic", JsonObject(wrong, "test"), {}); }), {"document"});
+  expect_words(user_error_of([&] { make_corpus("synthetic", JsonObject(wrong, "test"), {}); }),
+               {"document"});
 }
 
 TEST(Markdown, BecomesPlainParagraphs) {
   const auto lines = markdown_paragraphs(
-      "# Short title\n\n> _\"While the **popular** understanding is co-\n> operative\"_ , [ **Title** , p. 1]\n\n---\n\n"
+      "# Short title\n\n> _\"While the **popular** understanding is co-\n> operative\"_ , [ "
+      "**Title** , p. 1]\n\n---\n\n"
       "  * See [the long page](a.md#b) for one more and better word.\n  * two\n");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], "\"While the popular understanding is co-operative\", [Title, p. 1]");
@@ -84,7 +91,8 @@ TEST(Markdown, BecomesPlainParagraphs) {
 TEST(Chunker, CutsAtBlankLinesAndAtTwiceTheSizeAtTheLatest) {
   std::vector<std::string> chunks;
   Chunker chunker(10, [&](std::string chunk) { chunks.push_back(std::move(chunk)); });
-  for (const char* line : {"", "aaaa", "bbbb", "", "cccc", "dddd", "eeee", "ffff", "gg", ""}) chunker.line(line);
+  for (const char* line : {"", "aaaa", "bbbb", "", "cccc", "dddd", "eeee", "ffff", "gg", ""})
+    chunker.line(line);
   chunker.finish();
   EXPECT_EQ(chunks, (std::vector<std::string>{"aaaa\nbbbb", "cccc\ndddd\neeee\nffff", "gg"}));
 }
@@ -98,7 +106,8 @@ TEST(Text, KeepsEveryLineAndReplacesWhatIsNotUtf8) {
   for (const auto& d : documents) joined += d.text + "|";
   EXPECT_EQ(joined, "one line|second \xEF\xBF\xBDpart|no end|");
   const Json missing = {{"files", {folder.path() + "/none.txt"}}};
-  expect_words(user_error_of([&] { make_corpus("text", JsonObject(missing, "test"), {}); }), {"none.txt"});
+  expect_words(user_error_of([&] { make_corpus("text", JsonObject(missing, "test"), {}); }),
+               {"none.txt"});
 }
 
 std::string zstd(const std::string& text) {
@@ -110,9 +119,11 @@ std::string zstd(const std::string& text) {
 TEST(Jsonl, ReadsPlainAndCompressedLines) {
   const TemporaryFolder folder;
   std::string lines;
-  for (int i = 0; i < 20000; ++i) lines += "{\"id\":" + std::to_string(i) + ",\"text\":\"document " + std::to_string(i) + "\"}\n";
+  for (int i = 0; i < 20000; ++i)
+    lines += "{\"id\":" + std::to_string(i) + ",\"text\":\"document " + std::to_string(i) + "\"}\n";
   // Two frames: pigz-like writers and `cat a.zst b.zst` make such files.
-  const std::string plain = folder.file("a.jsonl", lines), packed = folder.file("b.jsonl.zst", zstd(lines) + zstd(lines));
+  const std::string plain = folder.file("a.jsonl", lines),
+                    packed = folder.file("b.jsonl.zst", zstd(lines) + zstd(lines));
   const Json options = {{"files", {plain, packed}}};
   const auto documents = documents_of(*make_corpus("jsonl", JsonObject(options, "test"), {}));
   ASSERT_EQ(documents.size(), 60000u);
@@ -127,23 +138,26 @@ TEST(Jsonl, AWrongLineIsNamedByItsNumber) {
     return user_error_of([&] { documents_of(*corpus); });
   };
   const std::string good = "{\"text\":\"x\"}\n";
-  expect_words(error_of("a.jsonl", good + good + "{\"text\":\"cut"), {"a.jsonl, line 3", "no JSON"});
+  expect_words(error_of("a.jsonl", good + good + "{\"text\":\"cut"),
+               {"a.jsonl, line 3", "no JSON"});
   expect_words(error_of("a.jsonl", good + "\n[1]\n"), {"line 3", "no JSON object", "array"});
   expect_words(error_of("a.jsonl", good + "{\"txt\":\"x\"}\n"), {"line 2", "no key \"text\""});
   expect_words(error_of("a.jsonl", "{\"text\":5}\n"), {"line 1", "number"});
   expect_words(error_of("a.jsonl", "{\"text\":\"\xFF\"}\n"), {"line 1", "UTF-8"});
-  expect_words(error_of("a.jsonl.zst", zstd(good + good).substr(0, 15)), {"a.jsonl.zst", "inside of a frame"});
+  expect_words(error_of("a.jsonl.zst", zstd(good + good).substr(0, 15)),
+               {"a.jsonl.zst", "inside of a frame"});
   expect_words(error_of("a.jsonl.zst", "not zstd at all"), {"a.jsonl.zst", "broken"});
 }
 
 TEST(Utf8, ReplacesExactlyTheInvalidSequences) {
   int64_t replaced = 0;
-  EXPECT_EQ(valid_utf8("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", &replaced), "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+  EXPECT_EQ(valid_utf8("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", &replaced),
+            "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
   EXPECT_EQ(replaced, 0);
   const std::string r = "\xEF\xBF\xBD";
-  EXPECT_EQ(valid_utf8("\xC0\x80", &replaced), r + r);           // over-long zero
-  EXPECT_EQ(valid_utf8("\xED\xA0\x80", &replaced), r + r + r);   // a surrogate
-  EXPECT_EQ(valid_utf8("x\xE2\x82", &replaced), "x" + r + r);    // cut
+  EXPECT_EQ(valid_utf8("\xC0\x80", &replaced), r + r);          // over-long zero
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80", &replaced), r + r + r);  // a surrogate
+  EXPECT_EQ(valid_utf8("x\xE2\x82", &replaced), "x" + r + r);   // cut
   EXPECT_EQ(replaced, 7);
 }
 

@@ -1,5 +1,6 @@
-// The user's own plain text files, in the order given, cut into chunks of some kilobytes at blank lines. Streamed: a file may
-// be larger than memory. The order of the text is kept; the split hangs on the chunk's text.
+// The user's own plain text files, in the order given, cut into chunks of some kilobytes at blank
+// lines. Streamed: a file may be larger than memory. The order of the text is kept; the split hangs
+// on the chunk's text.
 #include "data/corpus.h"
 #include "suite/base/log.h"
 
@@ -10,10 +11,12 @@ class TextCorpus : public Corpus {
  public:
   TextCorpus(const JsonObject& options, const CorpusInput& input)
       : files_(options.required<std::vector<std::string>>("files")),
-        chunk_bytes_(options.optional<int64_t>("chunk_bytes", 4096)), share_(input.validation_share) {
+        chunk_bytes_(options.optional<int64_t>("chunk_bytes", 4096)),
+        share_(input.validation_share) {
     options.finish();
     if (chunk_bytes_ < 1)
-      options.fail("chunk_bytes", "a chunk needs a size", std::to_string(chunk_bytes_), "at least 1");
+      options.fail("chunk_bytes", "a chunk needs a size", std::to_string(chunk_bytes_),
+                   "at least 1");
     sources_ = file_sources(files_);
   }
   void for_each(const std::function<void(const Document&)>& f) const override {
@@ -23,11 +26,13 @@ class TextCorpus : public Corpus {
         const Split split = split_of(chunk, share_);
         f({split, std::move(chunk)});
       });
-      for_each_line(file, [&](std::string_view line, int64_t) { chunker.line(valid_utf8(line, &replaced)); });
+      for_each_line(
+          file, [&](std::string_view line, int64_t) { chunker.line(valid_utf8(line, &replaced)); });
       chunker.finish();
     }
     if (replaced > 0 && !warned_)
-      log_warning(std::to_string(replaced) + " bytes of the text are not UTF-8 and were replaced by U+FFFD");
+      log_warning(std::to_string(replaced) +
+                  " bytes of the text are not UTF-8 and were replaced by U+FFFD");
     warned_ = true;
   }
   CorpusSources sources() const override { return sources_; }

@@ -15,7 +15,8 @@
 namespace normbench {
 namespace {
 
-/// Changed when the same specification would give other tokens (normalisation, order, split, tokeniser settings).
+/// Changed when the same specification would give other tokens (normalisation, order, split,
+/// tokeniser settings).
 constexpr int kPreparation = 1;
 
 DatasetSpec read_spec(const std::string& name, const JsonObject& o) {
@@ -32,30 +33,33 @@ DatasetSpec read_spec(const std::string& name, const JsonObject& o) {
   spec.tokenizer = read_options<TokenizerOptions>(o.object("tokenizer"));
   spec.validation_share = o.required<double>("validation_share");
   if (!(spec.validation_share > 0 && spec.validation_share < 1))
-    o.fail("validation_share", "not a share", std::to_string(spec.validation_share), "above 0 and below 1");
+    o.fail("validation_share", "not a share", std::to_string(spec.validation_share),
+           "above 0 and below 1");
   spec.license = o.required<std::string>("license");
   spec.note = o.required<std::string>("note");
   if (o.has("expected")) {
     const JsonObject e = o.object("expected");
     spec.expected = ExpectedDataset{
-        e.required<std::string>("text_digest"), e.required<std::string>("pieces_digest"),
+        e.required<std::string>("text_digest"),  e.required<std::string>("pieces_digest"),
         e.required<std::string>("train_digest"), e.required<std::string>("validation_digest"),
-        e.required<int64_t>("train_tokens"), e.required<int64_t>("validation_tokens"),
-        e.required<double>("bytes_per_token"), e.required<double>("unigram_entropy_nats")};
+        e.required<int64_t>("train_tokens"),     e.required<int64_t>("validation_tokens"),
+        e.required<double>("bytes_per_token"),   e.required<double>("unigram_entropy_nats")};
     e.finish();
   }
   o.finish();
   return spec;
 }
 
-/// What one pass over the text gives: its digest, sizes, and the lines that the tokeniser learns from.
+/// What one pass over the text gives: its digest, sizes, and the lines that the tokeniser learns
+/// from.
 struct TextFacts {
   std::string digest;
   std::vector<std::string> sample;
   double bytes = 0;
 };
 
-TextFacts read_text(const Corpus& corpus, const DatasetSpec& spec, SplitRecord* train, SplitRecord* validation) {
+TextFacts read_text(const Corpus& corpus, const DatasetSpec& spec, SplitRecord* train,
+                    SplitRecord* validation) {
   TextFacts facts;
   StreamHash hash;
   int64_t sampled = 0;
@@ -79,12 +83,14 @@ TextFacts read_text(const Corpus& corpus, const DatasetSpec& spec, SplitRecord* 
   return facts;
 }
 
-void finish_split(SplitRecord* split, const ShardWriter& writer, const std::string& folder, Sidecar* sidecar) {
+void finish_split(SplitRecord* split, const ShardWriter& writer, const std::string& folder,
+                  Sidecar* sidecar) {
   split->tokens = writer.tokens();
   std::vector<TokenSpan> spans;
   for (const auto& file : writer.files()) {
     spans.push_back(open_llmc_shard(folder + "/" + file));
-    split->parts.push_back({static_cast<int64_t>(sidecar->files.size()), kShardHeaderBytes, spans.back().tokens});
+    split->parts.push_back(
+        {static_cast<int64_t>(sidecar->files.size()), kShardHeaderBytes, spans.back().tokens});
     sidecar->files.push_back({.path = file});
   }
   split->digest = token_digest(spans);
@@ -93,12 +99,16 @@ void finish_split(SplitRecord* split, const ShardWriter& writer, const std::stri
 double entropy_nats(const std::vector<int64_t>& counts, int64_t total) {
   double entropy = 0;
   for (const int64_t count : counts)
-    if (count > 0) entropy -= static_cast<double>(count) * std::log(static_cast<double>(count) / static_cast<double>(total));
+    if (count > 0)
+      entropy -= static_cast<double>(count) *
+                 std::log(static_cast<double>(count) / static_cast<double>(total));
   return entropy / static_cast<double>(total);
 }
 
-void encode(const Corpus& corpus, Tokenizer* tokenizer, const std::string& folder, double bytes, Sidecar* s) {
-  ShardWriter train(folder, "train", s->vocabulary), validation(folder, "validation", s->vocabulary);
+void encode(const Corpus& corpus, Tokenizer* tokenizer, const std::string& folder, double bytes,
+            Sidecar* s) {
+  ShardWriter train(folder, "train", s->vocabulary),
+      validation(folder, "validation", s->vocabulary);
   std::vector<int64_t> counts(static_cast<size_t>(s->vocabulary));
   std::vector<int32_t> ids;
   Progress progress("encode " + s->name, bytes / 1e6, "MB");
@@ -126,22 +136,25 @@ void encode(const Corpus& corpus, Tokenizer* tokenizer, const std::string& folde
 
 /// The block "expected" of data.json.
 Json expected_json(const Sidecar& s) {
-  return {{"text_digest", s.text_digest}, {"pieces_digest", s.pieces_digest}, {"train_tokens", s.train.tokens},
-          {"validation_tokens", s.validation.tokens}, {"train_digest", s.train.digest},
-          {"validation_digest", s.validation.digest}, {"bytes_per_token", s.bytes_per_token},
-          {"unigram_entropy_nats", s.unigram_entropy_nats}};
+  return {{"text_digest", s.text_digest},         {"pieces_digest", s.pieces_digest},
+          {"train_tokens", s.train.tokens},       {"validation_tokens", s.validation.tokens},
+          {"train_digest", s.train.digest},       {"validation_digest", s.validation.digest},
+          {"bytes_per_token", s.bytes_per_token}, {"unigram_entropy_nats", s.unigram_entropy_nats}};
 }
 
 void compare_text(const DatasetSpec& spec, const Sidecar& s) {
   if (!spec.expected || spec.expected->text_digest == s.text_digest) return;
-  throw UserError({.what = "the text of the data set \"" + spec.name + "\" is not the one that was measured",
-                   .where = s.sources.empty() ? spec.corpus : s.sources[0].dump(),
-                   .found = "text digest " + s.text_digest + ", " + std::to_string(s.train.documents) + " + " +
-                            std::to_string(s.validation.documents) + " documents, " +
-                            std::to_string(s.train.text_bytes) + " + " + std::to_string(s.validation.text_bytes) + " bytes",
-                   .expected = "text digest " + spec.expected->text_digest + " (suite/tables/data.json)",
-                   .todo = "give the package file that data.json names with --deb FILE; or, to use another text, prepare it "
-                           "under a name of your own with --text"});
+  throw UserError(
+      {.what = "the text of the data set \"" + spec.name + "\" is not the one that was measured",
+       .where = s.sources.empty() ? spec.corpus : s.sources[0].dump(),
+       .found = "text digest " + s.text_digest + ", " + std::to_string(s.train.documents) + " + " +
+                std::to_string(s.validation.documents) + " documents, " +
+                std::to_string(s.train.text_bytes) + " + " +
+                std::to_string(s.validation.text_bytes) + " bytes",
+       .expected = "text digest " + spec.expected->text_digest + " (suite/tables/data.json)",
+       .todo = "give the package file that data.json names with --deb FILE; or, to use another "
+               "text, prepare it "
+               "under a name of your own with --text"});
 }
 
 void compare_tokens(const DatasetSpec& spec, Sidecar* s) {
@@ -149,14 +162,15 @@ void compare_tokens(const DatasetSpec& spec, Sidecar* s) {
   const auto& e = *spec.expected;
   std::string text;
   if (e.pieces_digest != s->pieces_digest)
-    text = "the tokeniser differs from the measured one (digest of the pieces " + s->pieces_digest + ", expected " +
-           e.pieces_digest + "): another version of SentencePiece; ";
+    text = "the tokeniser differs from the measured one (digest of the pieces " + s->pieces_digest +
+           ", expected " + e.pieces_digest + "): another version of SentencePiece; ";
   else if (e.train_digest != s->train.digest || e.validation_digest != s->validation.digest)
     text = "the tokens differ from the measured ones although the pieces agree; ";
   else
     return;
-  text += "found " + std::to_string(s->train.tokens) + " + " + std::to_string(s->validation.tokens) +
-          " tokens, expected " + std::to_string(e.train_tokens) + " + " + std::to_string(e.validation_tokens) +
+  text += "found " + std::to_string(s->train.tokens) + " + " +
+          std::to_string(s->validation.tokens) + " tokens, expected " +
+          std::to_string(e.train_tokens) + " + " + std::to_string(e.validation_tokens) +
           "; losses are not comparable bit by bit with committed baselines";
   log_warning(spec.name + ": " + text);
   s->warnings.push_back(text);
@@ -165,8 +179,11 @@ void compare_tokens(const DatasetSpec& spec, Sidecar* s) {
 }  // namespace
 
 Json DatasetSpec::identity() const {
-  Json json = {{"preparation", kPreparation}, {"corpus", corpus}, {"options", options},
-               {"tokenizer", options_json(tokenizer)}, {"validation_share", validation_share}};
+  Json json = {{"preparation", kPreparation},
+               {"corpus", corpus},
+               {"options", options},
+               {"tokenizer", options_json(tokenizer)},
+               {"validation_share", validation_share}};
   if (!inputs.is_null()) json["inputs"] = inputs;
   return json;
 }
@@ -176,17 +193,23 @@ Json file_stamps(const std::vector<std::string>& files) {
   for (const auto& file : files) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
-    if (error) throw UserError({.what = "an input file cannot be read", .where = file, .found = error.message()});
-    out.push_back({{"file", file}, {"bytes", bytes},
-                   {"modified_ns", std::filesystem::last_write_time(file).time_since_epoch().count()}});
+    if (error)
+      throw UserError(
+          {.what = "an input file cannot be read", .where = file, .found = error.message()});
+    out.push_back(
+        {{"file", file},
+         {"bytes", bytes},
+         {"modified_ns", std::filesystem::last_write_time(file).time_since_epoch().count()}});
   }
   return out;
 }
 
-DatasetSpec user_spec(const std::string& name, const std::string& corpus, const std::vector<std::string>& files,
-                      int64_t vocabulary, double validation_share) {
+DatasetSpec user_spec(const std::string& name, const std::string& corpus,
+                      const std::vector<std::string>& files, int64_t vocabulary,
+                      double validation_share) {
   std::vector<std::string> paths;
-  for (const auto& file : files) paths.push_back(std::filesystem::absolute(file).lexically_normal().string());
+  for (const auto& file : files)
+    paths.push_back(std::filesystem::absolute(file).lexically_normal().string());
   DatasetSpec spec;
   spec.name = name;
   spec.corpus = corpus;
@@ -226,7 +249,8 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
            std::to_string(spec.tokenizer.vocabulary) + ")");
   const JsonObject corpus_options(spec.options, "options of the data set " + spec.name);
   const auto corpus = make_corpus(spec.corpus, corpus_options,
-                                  {.downloads_folder = options.cache_folder + "/downloads", .deb = options.deb,
+                                  {.downloads_folder = options.cache_folder + "/downloads",
+                                   .deb = options.deb,
                                    .validation_share = spec.validation_share});
   s.sources = corpus->sources();
   s.warnings = corpus->warnings();
@@ -251,10 +275,12 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
   encode(*corpus, &tokenizer, workspace.folder(), facts.bytes, &s);
   compare_tokens(spec, &s);
   workspace.commit(s);
-  if (!spec.expected && spec.inputs.is_null()) log_info("measured, for data.json: " + expected_json(s).dump());
-  log_info(spec.name + ": " + std::to_string(s.train.tokens) + " training and " + std::to_string(s.validation.tokens) +
-           " validation tokens in " +
-           duration_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+  if (!spec.expected && spec.inputs.is_null())
+    log_info("measured, for data.json: " + expected_json(s).dump());
+  log_info(spec.name + ": " + std::to_string(s.train.tokens) + " training and " +
+           std::to_string(s.validation.tokens) + " validation tokens in " +
+           duration_text(
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "data/batches.h"
 #include "data/testing.h"
 #include "data/workspace.h"
+#include "suite/base/interrupt.h"
 
 namespace normbench {
 namespace {
@@ -18,7 +19,9 @@ namespace fs = std::filesystem;
 /// One prepared data set, shared by the tests that only read it or work on a copy.
 class PreparedTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(prepare_dataset(tiny_spec(), {.cache_folder = cache_.path()})); }
+  void SetUp() override {
+    ASSERT_TRUE(prepare_dataset(tiny_spec(), {.cache_folder = cache_.path()}));
+  }
   std::string folder() const { return cache_.path() + "/datasets/tiny"; }
   std::string shard() const { return folder() + "/train_000000.bin"; }
   TemporaryFolder cache_;
@@ -38,8 +41,9 @@ TEST_F(Prepared, OpensWithTheCountsAndDigestsOfItsSidecar) {
   EXPECT_EQ(ids.back(), Tokenizer::kEndOfText);
   EXPECT_TRUE(verify_dataset("tiny", cache_.path()).empty());
   const double tokens = static_cast<double>(sidecar.train.tokens + sidecar.validation.tokens);
-  EXPECT_DOUBLE_EQ(sidecar.bytes_per_token,
-                   static_cast<double>(sidecar.train.text_bytes + sidecar.validation.text_bytes) / tokens);
+  EXPECT_DOUBLE_EQ(
+      sidecar.bytes_per_token,
+      static_cast<double>(sidecar.train.text_bytes + sidecar.validation.text_bytes) / tokens);
   EXPECT_GT(sidecar.unigram_entropy_nats, 1.0);
   EXPECT_LT(sidecar.unigram_entropy_nats, std::log(320.0));
 }
@@ -70,11 +74,13 @@ TEST_F(Prepared, AnotherSpecificationIsPreparedAgain) {
 
 TEST_F(Prepared, AChangedByteIsFoundAndItsBlockNamed) {
   flip_byte(shard(), 1500);
-  const auto range = "between byte 0 and byte " + std::to_string(std::min<int64_t>(65536, fs::file_size(shard())) - 1);
+  const auto range = "between byte 0 and byte " +
+                     std::to_string(std::min<int64_t>(65536, fs::file_size(shard())) - 1);
   const auto found = verify_dataset("tiny", cache_.path());
   ASSERT_EQ(found.size(), 1u);
   expect_words(found[0], {"train_000000.bin", range});
-  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"damaged", "train_000000.bin", range, "--again"});
+  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
+               {"damaged", "train_000000.bin", range, "--again"});
   EXPECT_TRUE(prepare_dataset(tiny_spec(), {.cache_folder = cache_.path()})) << "prepare mends it";
   EXPECT_TRUE(verify_dataset("tiny", cache_.path()).empty());
 }
@@ -94,9 +100,11 @@ TEST(Damages, NamesEveryRunOfChangedBlocksInALargeFile) {
 
 TEST_F(Prepared, ACutOrMissingShardIsNamed) {
   fs::resize_file(shard(), fs::file_size(shard()) - 7);
-  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"train_000000.bin", "is cut", "bytes instead of"});
+  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
+               {"train_000000.bin", "is cut", "bytes instead of"});
   fs::remove(shard());
-  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"train_000000.bin", "missing"});
+  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
+               {"train_000000.bin", "missing"});
   EXPECT_EQ(verify_dataset("tiny", cache_.path()).size(), 1u);
 }
 
@@ -107,7 +115,8 @@ TEST_F(Prepared, AnEditedSidecarIsRefused) {
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 18, "\"vocabulary\": 321,");
   write_file_atomically(path, text);
-  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"dataset.json", "changed by hand"});
+  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
+               {"dataset.json", "changed by hand"});
   write_file_atomically(path, text.substr(0, text.size() / 2));
   expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"dataset.json"});
 }
@@ -122,27 +131,32 @@ TEST_F(Prepared, AWrongNameGetsTheCommandAndAHint) {
 TEST_F(Prepared, TheSameSpecificationGivesTheSameTokens) {
   const TemporaryFolder other;
   prepare_dataset(tiny_spec(), {.cache_folder = other.path()});
-  EXPECT_EQ(open_dataset("tiny", cache_.path())->train_digest(), open_dataset("tiny", other.path())->train_digest());
+  EXPECT_EQ(open_dataset("tiny", cache_.path())->train_digest(),
+            open_dataset("tiny", other.path())->train_digest());
 }
 
 TEST_F(Prepared, AnotherTextThanExpectedIsAnErrorAndLeavesTheOldDataSet) {
   const Sidecar s = read_sidecar(cache_.path(), "tiny");
   DatasetSpec spec = tiny_spec();
-  spec.expected = ExpectedDataset{s.text_digest, s.pieces_digest, s.train.digest, s.validation.digest, s.train.tokens,
-                                  s.validation.tokens, s.bytes_per_token, s.unigram_entropy_nats};
+  spec.expected = ExpectedDataset{s.text_digest,       s.pieces_digest,       s.train.digest,
+                                  s.validation.digest, s.train.tokens,        s.validation.tokens,
+                                  s.bytes_per_token,   s.unigram_entropy_nats};
   prepare_dataset(spec, {.cache_folder = cache_.path(), .again = true});
   EXPECT_TRUE(read_sidecar(cache_.path(), "tiny").warnings.empty());
   spec.expected->text_digest = "0123";
-  expect_words(user_error_of([&] { prepare_dataset(spec, {.cache_folder = cache_.path(), .again = true}); }),
-               {"text digest " + s.text_digest, "0123"});
+  expect_words(
+      user_error_of([&] { prepare_dataset(spec, {.cache_folder = cache_.path(), .again = true}); }),
+      {"text digest " + s.text_digest, "0123"});
   EXPECT_NO_THROW(open_dataset("tiny", cache_.path()));
 }
 
 TEST_F(Prepared, AnotherTokeniserThanExpectedIsAWarningInTheSidecar) {
   const Sidecar s = read_sidecar(cache_.path(), "tiny");
   DatasetSpec spec = tiny_spec();
-  spec.expected = ExpectedDataset{s.text_digest, "other", s.train.digest, s.validation.digest, s.train.tokens,
-                                  s.validation.tokens, s.bytes_per_token, s.unigram_entropy_nats};
+  spec.expected = ExpectedDataset{s.text_digest,     "other",
+                                  s.train.digest,    s.validation.digest,
+                                  s.train.tokens,    s.validation.tokens,
+                                  s.bytes_per_token, s.unigram_entropy_nats};
   prepare_dataset(spec, {.cache_folder = cache_.path(), .again = true});
   const auto warnings = read_sidecar(cache_.path(), "tiny").warnings;
   ASSERT_EQ(warnings.size(), 1u);
@@ -171,11 +185,33 @@ TEST(Prepare, KilledAtAnyMomentTheNextCallStartsCleanly) {
   EXPECT_FALSE(fs::exists(cache.path() + "/datasets/.tiny.part"));
 }
 
+TEST(Prepare, AnInterruptStopsItBetweenDocumentsAndLeavesNothingBehind) {
+  const TemporaryFolder cache;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    install_interrupt_handler();
+    try {
+      for (;;) prepare_dataset(tiny_spec(), {.cache_folder = cache.path(), .again = true});
+    } catch (const Interrupted&) {
+      ::_exit(kExitInterrupted);
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
+  EXPECT_FALSE(fs::exists(cache.path() + "/datasets/.tiny.part"));
+}
+
 TEST(Prepare, LeavesNothingBehindWhenItFails) {
   const TemporaryFolder cache;
   DatasetSpec spec = tiny_spec();
   spec.tokenizer.vocabulary = 60000;
-  expect_words(user_error_of([&] { prepare_dataset(spec, {.cache_folder = cache.path()}); }), {"vocabulary"});
+  expect_words(user_error_of([&] { prepare_dataset(spec, {.cache_folder = cache.path()}); }),
+               {"vocabulary"});
   EXPECT_FALSE(fs::exists(cache.path() + "/datasets/tiny"));
   EXPECT_FALSE(fs::exists(cache.path() + "/datasets/.tiny.part"));
 }
@@ -193,7 +229,9 @@ TEST(Prepare, ACallThatFindsAnotherAtWorkWaitsAndFindsTheWorkDone) {
 TEST(Prepare, TheUsersOwnFilesArePreparedAgainWhenTheyChange) {
   const TemporaryFolder cache;
   std::string text;
-  for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(i) + " says something new about " + std::to_string(i * 7) + "\n\n";
+  for (int i = 0; i < 3000; ++i)
+    text +=
+        "line " + std::to_string(i) + " says something new about " + std::to_string(i * 7) + "\n\n";
   const std::string path = cache.file("mine.txt", text);
   const auto prepare = [&] {
     auto spec = user_spec("mine", "text", {path}, 300, 0.1);
@@ -215,11 +253,13 @@ TEST(DataJson, TheCommittedFileIsReadAndEveryDataSetIsMeasured) {
 
 TEST(DataJson, TheSyntheticDataSetHasTheCommittedDigests) {
   const TemporaryFolder cache;
-  for (const auto& spec : read_data_specs(std::string(NORMBENCH_SOURCE_DIR) + "/suite/tables/data.json")) {
+  for (const auto& spec :
+       read_data_specs(std::string(NORMBENCH_SOURCE_DIR) + "/suite/tables/data.json")) {
     if (spec.name != "synthetic") continue;
     prepare_dataset(spec, {.cache_folder = cache.path()});  // throws when the text differs
     const Sidecar s = read_sidecar(cache.path(), "synthetic");
-    if (s.pieces_digest == spec.expected->pieces_digest) {  // another SentencePiece may learn other pieces
+    if (s.pieces_digest ==
+        spec.expected->pieces_digest) {  // another SentencePiece may learn other pieces
       EXPECT_EQ(s.train.digest, spec.expected->train_digest);
     }
     return;

@@ -29,8 +29,10 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string by_hand_advice(const std::string& package) {
-  return "on a machine with a network run `apt-get download " + package + "` (or take the file from "
-         "https://packages.debian.org/" + package + "), then call `normbench data prepare NAME --deb FILE`";
+  return "on a machine with a network run `apt-get download " + package +
+         "` (or take the file from "
+         "https://packages.debian.org/" +
+         package + "), then call `normbench data prepare NAME --deb FILE`";
 }
 
 /// A libarchive reader over bytes in memory.
@@ -66,12 +68,15 @@ class ArchiveReader {
  private:
   [[noreturn]] void fail() {
     const char* text = archive_error_string(reader_.get());
-    throw UserError({.what = "a package cannot be unpacked", .where = where_, .found = text ? text : "unknown format",
+    throw UserError({.what = "a package cannot be unpacked",
+                     .where = where_,
+                     .found = text ? text : "unknown format",
                      .expected = "a Debian package: ar with control.tar and data.tar",
                      .todo = "delete the file, so that it is fetched again"});
   }
   std::string where_;
-  std::unique_ptr<archive, decltype(&archive_read_free)> reader_{archive_read_new(), &archive_read_free};
+  std::unique_ptr<archive, decltype(&archive_read_free)> reader_{archive_read_new(),
+                                                                 &archive_read_free};
 };
 
 /// The member of the outer ar archive whose name starts with `prefix`.
@@ -80,7 +85,8 @@ std::string package_member(const std::string& deb, const std::string& prefix) {
   ArchiveReader reader(bytes, deb);
   for (std::string path; reader.next(&path);)
     if (path.rfind(prefix, 0) == 0) return reader.read();
-  throw UserError({.what = "not a Debian package", .where = deb, .found = "no member " + prefix + "*"});
+  throw UserError(
+      {.what = "not a Debian package", .where = deb, .found = "no member " + prefix + "*"});
 }
 
 /// Value of a field of the control file ("Package", "Version").
@@ -95,13 +101,16 @@ std::string control_field(const std::string& deb, const std::string& field) {
     const size_t value = begin + field.size() + 3;
     return text.substr(value, text.find('\n', value) - value);
   }
-  throw UserError({.what = "not a Debian package", .where = deb, .found = "no field " + field + " in its control file"});
+  throw UserError({.what = "not a Debian package",
+                   .where = deb,
+                   .found = "no field " + field + " in its control file"});
 }
 
 PackageFile describe(const std::string& package, const std::string& deb) {
   const std::string name = control_field(deb, "Package");
   if (name != package)
-    throw UserError({.what = "this is another package", .where = deb, .found = name, .expected = package});
+    throw UserError(
+        {.what = "this is another package", .where = deb, .found = name, .expected = package});
   return {deb, control_field(deb, "Version"), sha256_file(deb)};
 }
 
@@ -120,7 +129,8 @@ std::string newest_deb(const std::string& package, const std::string& folder) {
   return best;
 }
 
-/// Runs a program without a shell, standard output and error into a file; returns its exit status (-1: not started).
+/// Runs a program without a shell, standard output and error into a file; returns its exit status
+/// (-1: not started).
 int run_program(const std::vector<std::string>& arguments, const std::string& log) {
   std::vector<char*> argv;
   for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -148,12 +158,15 @@ int run_program(const std::vector<std::string>& arguments, const std::string& lo
 
 }  // namespace
 
-PackageFile fetch_package(const std::string& package, const std::string& downloads_folder, const std::string& by_hand) {
+PackageFile fetch_package(const std::string& package, const std::string& downloads_folder,
+                          const std::string& by_hand) {
   if (!by_hand.empty()) return describe(package, by_hand);
   make_folders(downloads_folder);
-  if (const std::string deb = newest_deb(package, downloads_folder); !deb.empty()) return describe(package, deb);
+  if (const std::string deb = newest_deb(package, downloads_folder); !deb.empty())
+    return describe(package, deb);
 
-  // apt-get writes into its working directory: a folder of our own, so that a cut download never carries the final name.
+  // apt-get writes into its working directory: a folder of our own, so that a cut download never
+  // carries the final name.
   const std::string temporary = downloads_folder + "/" + package + ".part";
   fs::remove_all(temporary);
   make_folders(temporary);
@@ -166,11 +179,13 @@ PackageFile fetch_package(const std::string& package, const std::string& downloa
     const std::string said = fs::exists(log) ? read_file(log) : "";
     fs::remove_all(temporary);
     const size_t tail = said.size() > 600 ? said.size() - 600 : 0;
-    throw MachineError({.what = "the Debian package " + package + " could not be fetched",
-                        .where = "apt-get download " + package,
-                        .found = rc == 127 || rc == -1 ? "apt-get was not found or could not be started"
-                                                       : "exit status " + std::to_string(rc) + ": " + said.substr(tail),
-                        .todo = "run `apt-get update` and check the network; or " + by_hand_advice(package)});
+    throw MachineError(
+        {.what = "the Debian package " + package + " could not be fetched",
+         .where = "apt-get download " + package,
+         .found = rc == 127 || rc == -1
+                      ? "apt-get was not found or could not be started"
+                      : "exit status " + std::to_string(rc) + ": " + said.substr(tail),
+         .todo = "run `apt-get update` and check the network; or " + by_hand_advice(package)});
   }
   const std::string target = downloads_folder + "/" + fs::path(deb).filename().string();
   fs::rename(deb, target);
@@ -178,8 +193,8 @@ PackageFile fetch_package(const std::string& package, const std::string& downloa
   return describe(package, target);
 }
 
-std::vector<std::pair<std::string, std::string>> read_package(const std::string& deb,
-                                                              const std::function<bool(const std::string&)>& wanted) {
+std::vector<std::pair<std::string, std::string>> read_package(
+    const std::string& deb, const std::function<bool(const std::string&)>& wanted) {
   const std::string bytes = package_member(deb, "data.tar");
   ArchiveReader reader(bytes, deb);
   std::vector<std::pair<std::string, std::string>> files;
@@ -202,11 +217,14 @@ std::string gunzip(const std::string& bytes, const std::string& where) {
     stream.avail_out = static_cast<uInt>(piece.size());
     rc = inflate(&stream, Z_NO_FLUSH);
     out.append(piece, 0, piece.size() - stream.avail_out);
-    if (rc == Z_STREAM_END && stream.avail_in > 0) rc = inflateReset(&stream);  // several members in one file
+    if (rc == Z_STREAM_END && stream.avail_in > 0)
+      rc = inflateReset(&stream);  // several members in one file
   }
   inflateEnd(&stream);
   if (rc != Z_STREAM_END)
-    throw UserError({.what = "a gzip stream is broken", .where = where, .found = "zlib says " + std::to_string(rc),
+    throw UserError({.what = "a gzip stream is broken",
+                     .where = where,
+                     .found = "zlib says " + std::to_string(rc),
                      .todo = "delete the package file, so that it is fetched again"});
   return out;
 }

@@ -1,4 +1,5 @@
-// A package made by hand: the pipeline from a .deb to normalised text, without apt-get or a network.
+// A package made by hand: the pipeline from a .deb to normalised text, without apt-get or a
+// network.
 #include "data/package.h"
 
 #include <archive.h>
@@ -43,8 +44,10 @@ std::string pack(const Members& members, bool outer) {
 
 std::string deb(const std::string& package, const Members& files) {
   const std::string control = "Package: " + package + "\nVersion: 9.9-1\nArchitecture: all\n";
-  return pack({{"debian-binary", "2.0\n"}, {"control.tar.xz", pack({{"./control", control}}, false)},
-               {"data.tar.xz", pack(files, false)}}, true);
+  return pack({{"debian-binary", "2.0\n"},
+               {"control.tar.xz", pack({{"./control", control}}, false)},
+               {"data.tar.xz", pack(files, false)}},
+              true);
 }
 
 std::string gzip(const std::string& bytes) {
@@ -63,14 +66,17 @@ std::string gzip(const std::string& bytes) {
 
 TEST(Package, FilesAreReadOutOfADebWithoutInstallingIt) {
   const TemporaryFolder f;
-  const std::string path = f.file("x.deb", deb("dict-x", {{"./usr/a.txt", "alpha"}, {"./usr/b.txt", "beta"}}));
-  const auto files = read_package(path, [](const std::string& name) { return name == "usr/b.txt"; });
+  const std::string path =
+      f.file("x.deb", deb("dict-x", {{"./usr/a.txt", "alpha"}, {"./usr/b.txt", "beta"}}));
+  const auto files =
+      read_package(path, [](const std::string& name) { return name == "usr/b.txt"; });
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(files[0].second, "beta");
   const PackageFile package = fetch_package("dict-x", f.path() + "/downloads", path);
   EXPECT_EQ(package.version, "9.9-1");
   EXPECT_EQ(package.sha256.size(), 64u);
-  expect_words(user_error_of([&] { fetch_package("dict-y", f.path(), path); }), {"another package", "dict-x", "dict-y"});
+  expect_words(user_error_of([&] { fetch_package("dict-y", f.path(), path); }),
+               {"another package", "dict-x", "dict-y"});
 }
 
 TEST(Package, DamagedFilesAreNamed) {
@@ -78,10 +84,14 @@ TEST(Package, DamagedFilesAreNamed) {
   const std::string good = deb("dict-x", {{"./usr/a.txt", "alpha"}});
   const auto any = [](const std::string&) { return true; };
   expect_words(user_error_of([&] { read_package(f.file("n.deb", "nonsense"), any); }), {"n.deb"});
-  expect_words(user_error_of([&] { read_package(f.file("c.deb", good.substr(0, good.size() / 2)), any); }), {"c.deb"});
+  expect_words(
+      user_error_of([&] { read_package(f.file("c.deb", good.substr(0, good.size() / 2)), any); }),
+      {"c.deb"});
   expect_words(user_error_of([&] { read_package(f.path() + "/none.deb", any); }), {"none.deb"});
-  EXPECT_EQ(gunzip(gzip("text") + gzip(" more"), "x"), "text more") << "dictzip files may have several members";
-  expect_words(user_error_of([&] { gunzip(gzip("some text here").substr(0, 12), "part.dz"); }), {"part.dz"});
+  EXPECT_EQ(gunzip(gzip("text") + gzip(" more"), "x"), "text more")
+      << "dictzip files may have several members";
+  expect_words(user_error_of([&] { gunzip(gzip("some text here").substr(0, 12), "part.dz"); }),
+               {"part.dz"});
 }
 
 TEST(Package, TheDictionaryCorpusReadsItsPackageAndWarnsAboutAnotherRevision) {
@@ -89,12 +99,14 @@ TEST(Package, TheDictionaryCorpusReadsItsPackageAndWarnsAboutAnotherRevision) {
   std::string dictionary = "Notices.\n\n";
   for (int i = 0; i < 200; ++i)
     for (const char* sense : {"n.", "v. t."})
-      dictionary += std::string("A") + (i == 0 ? "" : std::to_string(i)) + " \\A\\, " + sense + "\n   Something about number " +
-                    std::to_string(i) + ". [1913 Webster]\n\n";
-  const std::string path = f.file("x.deb", deb("dict-gcide", {{"./usr/share/dictd/gcide.dict.dz", gzip(dictionary)}}));
+      dictionary += std::string("A") + (i == 0 ? "" : std::to_string(i)) + " \\A\\, " + sense +
+                    "\n   Something about number " + std::to_string(i) + ". [1913 Webster]\n\n";
+  const std::string path =
+      f.file("x.deb", deb("dict-gcide", {{"./usr/share/dictd/gcide.dict.dz", gzip(dictionary)}}));
   const Json options = {{"package", "dict-gcide"}, {"version", "1"}, {"sha256", "00"}};
-  const auto corpus = make_corpus("gcide", JsonObject(options, "test"),
-                                  {.downloads_folder = f.path(), .deb = path, .validation_share = 0.3});
+  const auto corpus =
+      make_corpus("gcide", JsonObject(options, "test"),
+                  {.downloads_folder = f.path(), .deb = path, .validation_share = 0.3});
   std::set<std::string> heads[2];
   int documents = 0;
   corpus->for_each([&](const Document& d) {
@@ -103,7 +115,8 @@ TEST(Package, TheDictionaryCorpusReadsItsPackageAndWarnsAboutAnotherRevision) {
   });
   EXPECT_EQ(documents, 400);
   EXPECT_GT(heads[0].size(), 30u);
-  for (const auto& head : heads[0]) EXPECT_EQ(heads[1].count(head), 0u) << head << " lies on both sides of the split";
+  for (const auto& head : heads[0])
+    EXPECT_EQ(heads[1].count(head), 0u) << head << " lies on both sides of the split";
   ASSERT_EQ(corpus->warnings().size(), 1u);
   expect_words(corpus->warnings()[0], {"9.9-1", "digest of the text"});
   EXPECT_EQ(corpus->sources()[0]["version"], "9.9-1");

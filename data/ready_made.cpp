@@ -1,9 +1,12 @@
-// Token shards that exist already, used where they lie: llm.c shards, nanoGPT's train.bin and val.bin, and the indexed files
-// of Megatron-LM. Preparing one reads every token once, digests the files, and writes a sidecar; nothing is copied.
+// Token shards that exist already, used where they lie: llm.c shards, nanoGPT's train.bin and
+// val.bin, and the indexed files of Megatron-LM. Preparing one reads every token once, digests the
+// files, and writes a sidecar; nothing is copied.
 //
-//   Megatron-LM <prefix>.idx, little-endian: "MMIDIDX\0\0", uint64 version 1, uint8 type of the tokens (8: uint16, 4: int32),
-//     uint64 number of sequences S, uint64 number of document bounds N, int32 lengths[S], int64 byte offsets[S] into
-//     <prefix>.bin, int64 document bounds[N] (indices of sequences, the first 0, the last S)
+//   Megatron-LM <prefix>.idx, little-endian:
+//     "MMIDIDX\0\0", uint64 version 1, uint8 type of the tokens (8: uint16, 4: int32),
+//     uint64 number of sequences S, uint64 number of document bounds N,
+//     int32 lengths[S], int64 byte offsets[S] into <prefix>.bin,
+//     int64 document bounds[N]: indices of sequences, the first 0, the last S
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -26,17 +29,22 @@ struct Splits {
 Splits open_llmc(const std::vector<std::string>& files) {
   Splits splits;
   for (const auto& file : files)
-    (fs::path(file).filename().string().find("val") != std::string::npos ? splits.validation : splits.train)
+    (fs::path(file).filename().string().find("val") != std::string::npos ? splits.validation
+                                                                         : splits.train)
         .push_back(open_llmc_shard(file));
   if (splits.train.empty() || splits.validation.empty())
-    throw UserError({.what = "the llm.c shards make no two splits", .where = files.empty() ? "" : files.front(),
-                     .found = std::to_string(splits.train.size()) + " training and " +
-                              std::to_string(splits.validation.size()) + " validation shards",
-                     .expected = "at least one of each; a file whose name holds \"val\" is a validation shard"});
+    throw UserError(
+        {.what = "the llm.c shards make no two splits",
+         .where = files.empty() ? "" : files.front(),
+         .found = std::to_string(splits.train.size()) + " training and " +
+                  std::to_string(splits.validation.size()) + " validation shards",
+         .expected =
+             "at least one of each; a file whose name holds \"val\" is a validation shard"});
   for (const auto* split : {&splits.train, &splits.validation})
     for (const auto& span : *split)
       if (span.width != splits.train.front().width)
-        throw UserError({.what = "the shards mix uint16 and uint32 tokens", .where = span.file->path()});
+        throw UserError(
+            {.what = "the shards mix uint16 and uint32 tokens", .where = span.file->path()});
   return splits;
 }
 
@@ -55,13 +63,18 @@ class MegatronIndex {
     if (const auto version = next<uint64_t>(); version != 1)
       fail("unknown version of an index", std::to_string(version), "1");
     const int type = next<uint8_t>();
-    if (type != 8 && type != 4) fail("unknown type of the tokens", "code " + std::to_string(type), "8 (uint16) or 4 (int32)");
+    if (type != 8 && type != 4)
+      fail("unknown type of the tokens", "code " + std::to_string(type), "8 (uint16) or 4 (int32)");
     width_ = type == 8 ? 2 : 4;
     const auto sequences = next<uint64_t>(), bounds = next<uint64_t>();
-    const uint64_t limit = file_.bytes().size();  // a count above the file's own length is damage, and must not overflow
-    if (sequences > limit || bounds > limit || at_ + sequences * 12 + bounds * 8 != limit || bounds < 1)
+    const uint64_t limit =
+        file_.bytes()
+            .size();  // a count above the file's own length is damage, and must not overflow
+    if (sequences > limit || bounds > limit || at_ + sequences * 12 + bounds * 8 != limit ||
+        bounds < 1)
       fail("an index is cut or too long", std::to_string(limit) + " bytes",
-           "the length of " + std::to_string(sequences) + " sequences and " + std::to_string(bounds) + " bounds");
+           "the length of " + std::to_string(sequences) + " sequences and " +
+               std::to_string(bounds) + " bounds");
     int64_t tokens = 0;
     std::vector<int64_t> begins{0};
     for (uint64_t i = 0; i < sequences; ++i) {
@@ -71,12 +84,14 @@ class MegatronIndex {
     }
     for (uint64_t i = 0; i < sequences; ++i)
       if (const auto offset = next<int64_t>(); offset != begins[i] * width_)
-        fail("the sequences do not lie one after the other", "sequence " + std::to_string(i) + " at byte " +
-             std::to_string(offset), "byte " + std::to_string(begins[i] * width_));
+        fail("the sequences do not lie one after the other",
+             "sequence " + std::to_string(i) + " at byte " + std::to_string(offset),
+             "byte " + std::to_string(begins[i] * width_));
     for (uint64_t i = 0; i < bounds; ++i) {
       const auto bound = next<int64_t>();
       if (bound < 0 || bound > static_cast<int64_t>(sequences))
-        fail("a document bound lies outside", std::to_string(bound), "0 to " + std::to_string(sequences));
+        fail("a document bound lies outside", std::to_string(bound),
+             "0 to " + std::to_string(sequences));
       document_begins_.push_back(begins[static_cast<size_t>(bound)]);
     }
     tokens_ = tokens;
@@ -90,7 +105,8 @@ class MegatronIndex {
     for (const int64_t begin : document_begins_)
       if (begin <= wanted) best = std::max(best, begin);
     if (best == 0)
-      fail("the documents cannot be split", std::to_string(document_begins_.size()) + " document bounds",
+      fail("the documents cannot be split",
+           std::to_string(document_begins_.size()) + " document bounds",
            "a document that ends before the last part of the tokens");
     return best;
   }
@@ -105,7 +121,8 @@ class MegatronIndex {
     at_ += sizeof(T);
     return value;
   }
-  [[noreturn]] void fail(const std::string& what, const std::string& found, const std::string& expected) const {
+  [[noreturn]] void fail(const std::string& what, const std::string& found,
+                         const std::string& expected) const {
     throw UserError({.what = what, .where = path_, .found = found, .expected = expected});
   }
   MappedFile file_;
@@ -120,8 +137,10 @@ Splits open_megatron(const std::string& prefix, double validation_share) {
   const MegatronIndex index(prefix + ".idx");
   const TokenSpan all = open_raw_shard(prefix + ".bin", index.width());
   if (all.tokens != index.tokens())
-    throw UserError({.what = "a token file contradicts its index", .where = prefix + ".bin",
-                     .found = std::to_string(all.tokens) + " tokens", .expected = std::to_string(index.tokens())});
+    throw UserError({.what = "a token file contradicts its index",
+                     .where = prefix + ".bin",
+                     .found = std::to_string(all.tokens) + " tokens",
+                     .expected = std::to_string(index.tokens())});
   const int64_t cut = index.validation_begin(validation_share);
   TokenSpan train = all, validation = all;
   train.tokens = cut;
@@ -131,7 +150,8 @@ Splits open_megatron(const std::string& prefix, double validation_share) {
 }
 
 /// Largest id of a split; throws UserError on one outside of a vocabulary that was given.
-int64_t largest_id(const std::vector<TokenSpan>& spans, int64_t vocabulary, Progress* progress, double* done) {
+int64_t largest_id(const std::vector<TokenSpan>& spans, int64_t vocabulary, Progress* progress,
+                   double* done) {
   constexpr int64_t kPiece = 1 << 20;
   int64_t largest = 0;
   std::vector<int64_t> ids(kPiece);
@@ -144,8 +164,10 @@ int64_t largest_id(const std::vector<TokenSpan>& spans, int64_t vocabulary, Prog
         const int64_t id = ids[static_cast<size_t>(i)];
         if (vocabulary > 0 && id >= vocabulary)
           throw UserError({.what = "a token id lies outside of the vocabulary",
-                           .where = span.file->path() + ", byte " + std::to_string(span.first_byte + (at + i) * span.width),
-                           .found = std::to_string(id), .expected = "0 to " + std::to_string(vocabulary - 1),
+                           .where = span.file->path() + ", byte " +
+                                    std::to_string(span.first_byte + (at + i) * span.width),
+                           .found = std::to_string(id),
+                           .expected = "0 to " + std::to_string(vocabulary - 1),
                            .todo = "give the vocabulary of the tokeniser that made the shards"});
         largest = std::max(largest, id);
       }
@@ -158,7 +180,8 @@ SplitRecord record(const std::vector<TokenSpan>& spans, Sidecar* s) {
   SplitRecord split;
   for (const auto& span : spans) {
     const std::string path = span.file->path();
-    const auto known = std::find_if(s->files.begin(), s->files.end(), [&](const auto& f) { return f.path == path; });
+    const auto known = std::find_if(s->files.begin(), s->files.end(),
+                                    [&](const auto& f) { return f.path == path; });
     split.parts.push_back({known - s->files.begin(), span.first_byte, span.tokens});
     if (known == s->files.end()) s->files.push_back({.path = path});
     split.tokens += span.tokens;
@@ -171,9 +194,11 @@ SplitRecord record(const std::vector<TokenSpan>& spans, Sidecar* s) {
 
 bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options) {
   if (request.files.empty())
-    throw UserError({.what = "no token files were given for \"" + request.name + "\"", .where = request.format});
+    throw UserError({.what = "no token files were given for \"" + request.name + "\"",
+                     .where = request.format});
   std::vector<std::string> files;
-  for (const auto& file : request.files) files.push_back(fs::absolute(file).lexically_normal().string());
+  for (const auto& file : request.files)
+    files.push_back(fs::absolute(file).lexically_normal().string());
   std::vector<std::string> inputs = files;
   if (request.format == "nanogpt") inputs = {files[0] + "/train.bin", files[0] + "/val.bin"};
   if (request.format == "megatron") inputs = {files[0] + ".bin", files[0] + ".idx"};
@@ -181,7 +206,9 @@ bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options)
   Workspace workspace(options.cache_folder, request.name);
   Sidecar s;
   s.name = request.name;
-  s.spec = {{"format", request.format}, {"inputs", file_stamps(inputs)}, {"vocabulary", request.vocabulary},
+  s.spec = {{"format", request.format},
+            {"inputs", file_stamps(inputs)},
+            {"vocabulary", request.vocabulary},
             {"validation_share", request.validation_share}};
   s.spec_digest = xxh3_hex(canonical(s.spec));
   if (!options.again && workspace.already_there(s.spec_digest)) return false;
@@ -194,7 +221,8 @@ bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options)
   else if (request.format == "megatron")
     splits = open_megatron(files[0], request.validation_share);
   else
-    throw UserError({.what = "unknown format of token shards", .found = request.format,
+    throw UserError({.what = "unknown format of token shards",
+                     .found = request.format,
                      .expected = "llmc, nanogpt or megatron"});
 
   s.token_bytes = splits.train.front().width;
@@ -202,15 +230,18 @@ bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options)
   s.validation = record(splits.validation, &s);
   if (s.train.tokens == 0 || s.validation.tokens == 0)
     throw UserError({.what = "a split of the data set \"" + request.name + "\" is empty",
-                     .found = std::to_string(s.train.tokens) + " training and " + std::to_string(s.validation.tokens) +
-                              " validation tokens"});
+                     .found = std::to_string(s.train.tokens) + " training and " +
+                              std::to_string(s.validation.tokens) + " validation tokens"});
   double done = 0;
-  Progress progress("read " + request.name, static_cast<double>(s.train.tokens + s.validation.tokens) / 1e6, "M tokens");
+  Progress progress("read " + request.name,
+                    static_cast<double>(s.train.tokens + s.validation.tokens) / 1e6, "M tokens");
   const int64_t in_train = largest_id(splits.train, request.vocabulary, &progress, &done);
   const int64_t in_validation = largest_id(splits.validation, request.vocabulary, &progress, &done);
-  s.vocabulary = request.vocabulary > 0 ? request.vocabulary : std::max(in_train, in_validation) + 1;
+  s.vocabulary =
+      request.vocabulary > 0 ? request.vocabulary : std::max(in_train, in_validation) + 1;
   if (request.vocabulary == 0)
-    s.warnings.push_back("no vocabulary was given: " + std::to_string(s.vocabulary) + ", the largest id + 1, is used");
+    s.warnings.push_back("no vocabulary was given: " + std::to_string(s.vocabulary) +
+                         ", the largest id + 1, is used");
   if (request.format == "megatron") s.files.push_back({.path = files[0] + ".idx"});
   for (const auto& warning : s.warnings) log_warning(request.name + ": " + warning);
   for (const auto& input : inputs) s.sources.push_back({{"file", input}});

@@ -38,7 +38,8 @@ TEST(ReadyMade, LlmcShardsAreOneStreamInTheirOrder) {
                                           f.file("t_val_000000.bin", llmc_bytes({6, 7, 8}))};
   ReadyMade request{.name = "mine", .format = "llmc", .files = files, .vocabulary = 50257};
   EXPECT_TRUE(prepare_ready_made(request, {.cache_folder = f.path()}));
-  EXPECT_FALSE(prepare_ready_made(request, {.cache_folder = f.path()})) << "the second call does nothing";
+  EXPECT_FALSE(prepare_ready_made(request, {.cache_folder = f.path()}))
+      << "the second call does nothing";
   const auto source = open_dataset("mine", f.path());
   EXPECT_EQ(train_of(*source), (std::vector<int64_t>{1, 2, 3, 4, 5}));
   EXPECT_EQ(validation_of(*source), (std::vector<int64_t>{6, 7, 8}));
@@ -50,7 +51,8 @@ TEST(ReadyMade, LlmcShardsAreOneStreamInTheirOrder) {
   expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }),
                {"t_train_000002.bin, byte 1026", "5", "0 to 4"});
   request.files.pop_back();
-  expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }), {"two splits", "\"val\""});
+  expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }),
+               {"two splits", "\"val\""});
 }
 
 TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {
@@ -64,15 +66,18 @@ TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {
   EXPECT_EQ(validation_of(*source), (std::vector<int64_t>{7, 7}));
   EXPECT_EQ(source->vocabulary(), 65536) << "largest id + 1";
   flip_byte(f.path() + "/set/train.bin", 2);
-  expect_words(user_error_of([&] { open_dataset("mine", f.path()); }), {"train.bin", "between byte 0 and byte 5"});
+  expect_words(user_error_of([&] { open_dataset("mine", f.path()); }),
+               {"train.bin", "between byte 0 and byte 5"});
   f.file("set/train.bin", "odd");
   expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }),
                {"train.bin", "3 bytes", "multiple of 2"});
   std::filesystem::remove(f.path() + "/set/val.bin");
-  expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }), {"val.bin"});
+  expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }),
+               {"val.bin"});
 }
 
-std::string megatron_index(uint8_t type, const std::vector<int32_t>& lengths, const std::vector<int64_t>& bounds) {
+std::string megatron_index(uint8_t type, const std::vector<int32_t>& lengths,
+                           const std::vector<int64_t>& bounds) {
   const int64_t width = type == 8 ? 2 : 4;
   std::vector<int64_t> offsets;
   int64_t at = 0;
@@ -91,10 +96,12 @@ TEST(ReadyMade, MegatronIndexedFilesAreSplitBetweenDocuments) {
   f.file("m.bin", raw(ids));
   // Documents end at tokens 8, 15, 18, 20 (sequences of 5, 3, 7, 3, 2).
   f.file("m.idx", megatron_index(8, {5, 3, 7, 3, 2}, {0, 2, 3, 4, 5}));
-  ReadyMade request{.name = "mine", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.2};
+  ReadyMade request{
+      .name = "mine", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.2};
   prepare_ready_made(request, {.cache_folder = f.path()});
   const auto source = open_dataset("mine", f.path());
-  ASSERT_EQ(source->num_train_tokens(), 15) << "the last bound with a fifth of the tokens behind it";
+  ASSERT_EQ(source->num_train_tokens(), 15)
+      << "the last bound with a fifth of the tokens behind it";
   EXPECT_EQ(train_of(*source).back(), 114);
   EXPECT_EQ(validation_of(*source), (std::vector<int64_t>{115, 116, 117, 118, 119}));
   EXPECT_TRUE(verify_dataset("mine", f.path()).empty());
@@ -104,8 +111,9 @@ TEST(ReadyMade, MegatronFilesOfFourBytesATokenAreReadToo) {
   const TemporaryFolder f;
   f.file("m.bin", raw<int32_t>({1, 100000, 3, 4}));
   f.file("m.idx", megatron_index(4, {2, 2}, {0, 1, 2}));
-  prepare_ready_made({.name = "mine", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.5},
-                     {.cache_folder = f.path()});
+  prepare_ready_made(
+      {.name = "mine", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.5},
+      {.cache_folder = f.path()});
   EXPECT_EQ(train_of(*open_dataset("mine", f.path())), (std::vector<int64_t>{1, 100000}));
 }
 
@@ -116,7 +124,10 @@ TEST(ReadyMade, ADamagedMegatronIndexIsNamed) {
   const auto error_of = [&](const std::string& index) {
     f.file("m.idx", index);
     return user_error_of([&] {
-      prepare_ready_made({.name = "mine", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.5},
+      prepare_ready_made({.name = "mine",
+                          .format = "megatron",
+                          .files = {f.path() + "/m"},
+                          .validation_share = 0.5},
                          {.cache_folder = f.path()});
     });
   };

@@ -16,7 +16,8 @@
 
 namespace normbench {
 
-static_assert(std::endian::native == std::endian::little, "shards are read and written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "shards are read and written as they lie in memory");
 
 namespace {
 
@@ -45,7 +46,8 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
     if (data == MAP_FAILED) {
       const std::string reason = std::strerror(errno);
       ::close(fd);
-      throw MachineError({.what = "a data file cannot be mapped into memory", .where = path, .found = reason});
+      throw MachineError(
+          {.what = "a data file cannot be mapped into memory", .where = path, .found = reason});
     }
     data_ = static_cast<const char*>(data);
   }
@@ -57,8 +59,9 @@ MappedFile::~MappedFile() {
 }
 
 void TokenSpan::read(int64_t offset, int64_t count, int64_t* out) const {
-  NORMBENCH_CHECK(offset >= 0 && count >= 0 && offset + count <= tokens,
-                  std::to_string(offset) + " + " + std::to_string(count) + " of " + std::to_string(tokens));
+  NORMBENCH_CHECK(
+      offset >= 0 && count >= 0 && offset + count <= tokens,
+      std::to_string(offset) + " + " + std::to_string(count) + " of " + std::to_string(tokens));
   const char* from = file->bytes().data() + first_byte + offset * width;
   if (width == 2)
     widen<uint16_t>(from, count, out);
@@ -69,28 +72,37 @@ void TokenSpan::read(int64_t offset, int64_t count, int64_t* out) const {
 TokenSpan open_llmc_shard(const std::string& path) {
   auto file = std::make_shared<const MappedFile>(path);
   const auto bytes = file->bytes();
-  const auto fail = [&](const std::string& what, const std::string& found, const std::string& expected) {
-    throw UserError({.what = what, .where = path, .found = found, .expected = expected,
-                     .todo = "make the shard again (for a prepared data set: `normbench data prepare --again NAME`)"});
+  const auto fail = [&](const std::string& what, const std::string& found,
+                        const std::string& expected) {
+    throw UserError({.what = what,
+                     .where = path,
+                     .found = found,
+                     .expected = expected,
+                     .todo = "make the shard again (for a prepared data set: `normbench data "
+                             "prepare --again NAME`)"});
   };
   const auto size = static_cast<int64_t>(bytes.size());
   if (size < kShardHeaderBytes)
-    fail("a token shard is cut", std::to_string(size) + " bytes", "at least a header of 1024 bytes");
+    fail("a token shard is cut", std::to_string(size) + " bytes",
+         "at least a header of 1024 bytes");
   std::array<int32_t, 3> head{};
   std::memcpy(head.data(), bytes.data(), sizeof(head));
   const bool narrow = head[0] == kShardMagic16;
   if (!narrow && head[0] != kShardMagic32)
     fail("not a token shard of llm.c", "magic number " + std::to_string(head[0]),
-         std::to_string(kShardMagic16) + " (uint16) or " + std::to_string(kShardMagic32) + " (uint32)");
+         std::to_string(kShardMagic16) + " (uint16) or " + std::to_string(kShardMagic32) +
+             " (uint32)");
   if (head[1] != (narrow ? kShardVersion16 : kShardVersion32))
     fail("unknown version of a token shard", std::to_string(head[1]),
          std::to_string(narrow ? kShardVersion16 : kShardVersion32));
   TokenSpan span{std::move(file), kShardHeaderBytes, head[2], narrow ? 2 : 4};
   const int64_t expected = kShardHeaderBytes + span.tokens * span.width;
   if (span.tokens < 0 || size != expected)
-    fail(size < expected ? "a token shard is cut" : "the length of a token shard contradicts its header",
+    fail(size < expected ? "a token shard is cut"
+                         : "the length of a token shard contradicts its header",
          std::to_string(size) + " bytes",
-         std::to_string(expected) + " bytes for the " + std::to_string(span.tokens) + " tokens of its header");
+         std::to_string(expected) + " bytes for the " + std::to_string(span.tokens) +
+             " tokens of its header");
   return span;
 }
 
@@ -98,13 +110,20 @@ TokenSpan open_raw_shard(const std::string& path, int width) {
   auto file = std::make_shared<const MappedFile>(path);
   const auto size = static_cast<int64_t>(file->bytes().size());
   if (size % width != 0)
-    throw UserError({.what = "a token file is cut", .where = path, .found = std::to_string(size) + " bytes",
-                     .expected = "a multiple of " + std::to_string(width) + " bytes, the size of a token"});
+    throw UserError(
+        {.what = "a token file is cut",
+         .where = path,
+         .found = std::to_string(size) + " bytes",
+         .expected = "a multiple of " + std::to_string(width) + " bytes, the size of a token"});
   return {std::move(file), 0, size / width, width};
 }
 
-ShardWriter::ShardWriter(std::string folder, std::string stem, int64_t vocabulary, int64_t max_tokens)
-    : folder_(std::move(folder)), stem_(std::move(stem)), vocabulary_(vocabulary), max_tokens_(max_tokens),
+ShardWriter::ShardWriter(std::string folder, std::string stem, int64_t vocabulary,
+                         int64_t max_tokens)
+    : folder_(std::move(folder)),
+      stem_(std::move(stem)),
+      vocabulary_(vocabulary),
+      max_tokens_(max_tokens),
       width_(vocabulary <= kVocabulary16 ? 2 : 4) {
   open_next();
 }
@@ -121,13 +140,16 @@ void ShardWriter::open_next() {
 void ShardWriter::append(std::span<const int32_t> ids) {
   for (const int32_t id : ids) {
     if (id < 0 || id >= vocabulary_)
-      throw UserError({.what = "a token id lies outside of the vocabulary", .where = folder_ + "/" + files_.back(),
-                       .found = std::to_string(id), .expected = "0 to " + std::to_string(vocabulary_ - 1)});
+      throw UserError({.what = "a token id lies outside of the vocabulary",
+                       .where = folder_ + "/" + files_.back(),
+                       .found = std::to_string(id),
+                       .expected = "0 to " + std::to_string(vocabulary_ - 1)});
     if (in_shard_ == max_tokens_) {
       close_shard();
       open_next();
     }
-    buffer_.append(reinterpret_cast<const char*>(&id), static_cast<size_t>(width_));  // little-endian: low bytes first
+    buffer_.append(reinterpret_cast<const char*>(&id),
+                   static_cast<size_t>(width_));  // little-endian: low bytes first
     ++in_shard_;
     ++total_;
   }
@@ -138,23 +160,28 @@ void ShardWriter::flush() {
   out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
   buffer_.clear();
   if (!out_)
-    throw MachineError({.what = "a token shard cannot be written", .where = folder_ + "/" + files_.back(),
-                        .found = std::strerror(errno),
-                        .todo = "free some space or make the folder writable; the next call starts cleanly"});
+    throw MachineError(
+        {.what = "a token shard cannot be written",
+         .where = folder_ + "/" + files_.back(),
+         .found = std::strerror(errno),
+         .todo = "free some space or make the folder writable; the next call starts cleanly"});
 }
 
 void ShardWriter::close_shard() {
   flush();
   std::array<int32_t, 3> head{width_ == 2 ? kShardMagic16 : kShardMagic32,
-                              width_ == 2 ? kShardVersion16 : kShardVersion32, static_cast<int32_t>(in_shard_)};
+                              width_ == 2 ? kShardVersion16 : kShardVersion32,
+                              static_cast<int32_t>(in_shard_)};
   out_.seekp(0);
   buffer_.assign(reinterpret_cast<const char*>(head.data()), sizeof(head));
   flush();
   out_.close();
   if (!out_)
-    throw MachineError({.what = "a token shard cannot be written", .where = folder_ + "/" + files_.back(),
-                        .found = std::strerror(errno),
-                        .todo = "free some space or make the folder writable; the next call starts cleanly"});
+    throw MachineError(
+        {.what = "a token shard cannot be written",
+         .where = folder_ + "/" + files_.back(),
+         .found = std::strerror(errno),
+         .todo = "free some space or make the folder writable; the next call starts cleanly"});
 }
 
 void ShardWriter::finish() { close_shard(); }

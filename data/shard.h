@@ -1,10 +1,11 @@
-// Token shards on disk, in the format of llm.c (and in two bare ones that are read as they are). Torch-free.
+// Token shards on disk, in the format of llm.c (and in two bare ones that are read as they are).
+// Torch-free.
 //
 //   llm.c shard  = 256 little-endian int32 (the header), then the tokens
 //     header[0]  magic: 20240520 (tokens are uint16) or 20240801 (tokens are uint32)
 //     header[1]  version: 1 for uint16, 7 for uint32
 //     header[2]  number of tokens; the other 253 words are 0
-//   raw tokens   = tokens only: nanoGPT's train.bin and val.bin (uint16), the .bin of a Megatron-LM index
+//   raw tokens   = tokens only: nanoGPT's train.bin and val.bin (uint16), Megatron-LM's .bin
 #pragma once
 
 #include <cstdint>
@@ -52,16 +53,19 @@ struct TokenSpan {
   void read(int64_t offset, int64_t count, int64_t* out) const;
 };
 
-/// Checks header and length of an llm.c shard. Throws UserError: wrong magic or version, cut, longer than it says.
+/// Checks header and length of an llm.c shard. Throws UserError: wrong magic or version, cut,
+/// longer than it says.
 TokenSpan open_llmc_shard(const std::string& path);
 /// A file of bare tokens. Throws UserError when its length is no multiple of `width`.
 TokenSpan open_raw_shard(const std::string& path, int width);
 
-/// Writes shards `<folder>/<stem>_000000.bin`, ... of at most `max_tokens` each; uint32 for a vocabulary above 65536.
-/// No file counts before finish(): the header's token count is written last.
+/// Writes shards `<folder>/<stem>_000000.bin`, ... of at most `max_tokens` each; uint32 for a
+/// vocabulary above 65536. No file counts before finish(): the header's token count is written
+/// last.
 class ShardWriter {
  public:
-  ShardWriter(std::string folder, std::string stem, int64_t vocabulary, int64_t max_tokens = 100'000'000);
+  ShardWriter(std::string folder, std::string stem, int64_t vocabulary,
+              int64_t max_tokens = 100'000'000);
   /// Throws UserError on an id outside of the vocabulary, MachineError when the disk is full.
   void append(std::span<const int32_t> ids);
   void finish();

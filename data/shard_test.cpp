@@ -28,7 +28,8 @@ TEST(Shard, HasTheHeaderOfLlmcAndTwoBytesATokenUpTo65536Words) {
   EXPECT_EQ(head[2], 3);
   EXPECT_EQ(head[3], 0);
   EXPECT_EQ(bytes.substr(1024), std::string("\x01\x00\x02\x01\xFF\xFF", 6));
-  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/train_000000.bin")), (std::vector<int64_t>{1, 258, 65535}));
+  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/train_000000.bin")),
+            (std::vector<int64_t>{1, 258, 65535}));
 }
 
 TEST(Shard, HasFourBytesATokenAbove65536Words) {
@@ -46,15 +47,19 @@ TEST(Shard, ALongTextGoesOnInTheNextShard) {
   ShardWriter writer(folder.path(), "t", 100, /*max_tokens=*/3);
   writer.append(std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6});
   writer.finish();
-  ASSERT_EQ(writer.files(), (std::vector<std::string>{"t_000000.bin", "t_000001.bin", "t_000002.bin"}));
-  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/t_000001.bin")), (std::vector<int64_t>{3, 4, 5}));
-  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/t_000002.bin")), (std::vector<int64_t>{6}));
+  ASSERT_EQ(writer.files(),
+            (std::vector<std::string>{"t_000000.bin", "t_000001.bin", "t_000002.bin"}));
+  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/t_000001.bin")),
+            (std::vector<int64_t>{3, 4, 5}));
+  EXPECT_EQ(all_tokens(open_llmc_shard(folder.path() + "/t_000002.bin")),
+            (std::vector<int64_t>{6}));
 }
 
 TEST(Shard, AnIdOutsideOfTheVocabularyIsNotWritten) {
   const TemporaryFolder folder;
   ShardWriter writer(folder.path(), "t", 100);
-  expect_words(user_error_of([&] { writer.append(std::vector<int32_t>{100}); }), {"100", "0 to 99"});
+  expect_words(user_error_of([&] { writer.append(std::vector<int32_t>{100}); }),
+               {"100", "0 to 99"});
   expect_words(user_error_of([&] { writer.append(std::vector<int32_t>{-1}); }), {"-1"});
 }
 
@@ -81,7 +86,8 @@ TEST(Shard, CutLongAndForeignFilesAreNamed) {
     const std::string path = folder.file("bad.bin", bytes);
     return user_error_of([&] { open_llmc_shard(path); });
   };
-  expect_words(error_of(good.substr(0, good.size() - 1)), {"cut", "bad.bin", "1031 bytes", "1032 bytes"});
+  expect_words(error_of(good.substr(0, good.size() - 1)),
+               {"cut", "bad.bin", "1031 bytes", "1032 bytes"});
   expect_words(error_of(good + "x"), {"contradicts its header", "1033"});
   expect_words(error_of(good.substr(0, 500)), {"cut", "500 bytes"});
   expect_words(error_of(""), {"cut", "0 bytes"});
@@ -94,7 +100,8 @@ TEST(Shard, CutLongAndForeignFilesAreNamed) {
   std::string negative = good;
   negative[11] = '\xFF';
   expect_words(error_of(negative), {"contradicts"});
-  expect_words(user_error_of([&] { open_llmc_shard(folder.path() + "/none.bin"); }), {"none.bin", "No such file"});
+  expect_words(user_error_of([&] { open_llmc_shard(folder.path() + "/none.bin"); }),
+               {"none.bin", "No such file"});
 }
 
 }  // namespace

@@ -28,56 +28,82 @@ int64_t modified_ns(const std::string& path) {
 
 std::string hex64(uint64_t value) {
   std::string out(16, '0');
-  for (int i = 15; i >= 0; --i, value >>= 4) out[static_cast<size_t>(i)] = "0123456789abcdef"[value & 15];
+  for (int i = 15; i >= 0; --i, value >>= 4)
+    out[static_cast<size_t>(i)] = "0123456789abcdef"[value & 15];
   return out;
 }
 
 Json split_json(const SplitRecord& split) {
   Json parts = Json::array();
   for (const auto& part : split.parts)
-    parts.push_back({{"file", part.file}, {"first_byte", part.first_byte}, {"tokens", part.tokens}});
-  return {{"tokens", split.tokens}, {"text_bytes", split.text_bytes}, {"documents", split.documents},
-          {"digest", split.digest}, {"parts", parts}};
+    parts.push_back(
+        {{"file", part.file}, {"first_byte", part.first_byte}, {"tokens", part.tokens}});
+  return {{"tokens", split.tokens},
+          {"text_bytes", split.text_bytes},
+          {"documents", split.documents},
+          {"digest", split.digest},
+          {"parts", parts}};
 }
 
 SplitRecord read_split(const JsonObject& o) {
-  SplitRecord split{o.required<int64_t>("tokens"), o.required<int64_t>("text_bytes"), o.required<int64_t>("documents"),
-                    o.required<std::string>("digest"), {}};
+  SplitRecord split{o.required<int64_t>("tokens"),
+                    o.required<int64_t>("text_bytes"),
+                    o.required<int64_t>("documents"),
+                    o.required<std::string>("digest"),
+                    {}};
   o.for_each_element("parts", [&](const JsonObject& part) {
-    split.parts.push_back(
-        {part.required<int64_t>("file"), part.required<int64_t>("first_byte"), part.required<int64_t>("tokens")});
+    split.parts.push_back({part.required<int64_t>("file"), part.required<int64_t>("first_byte"),
+                           part.required<int64_t>("tokens")});
     part.finish();
   });
   o.finish();
   return split;
 }
 
-std::string prepare_again(const std::string& name) { return "run `normbench data prepare --again " + name + "` (data of your own: with its --name and source)"; }
+std::string prepare_again(const std::string& name) {
+  return "run `normbench data prepare --again " + name +
+         "` (data of your own: with its --name and source)";
+}
 
 }  // namespace
 
 std::string dataset_folder(const std::string& cache, const std::string& name) {
   const bool good = !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' &&
                     std::all_of(name.begin(), name.end(), [](char c) {
-                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                             c == '-' || c == '.';
+                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
                     });
   if (!good)
-    throw UserError({.what = "not a name for a data set", .found = "\"" + name + "\"",
-                     .expected = "letters, digits, '_', '-' and '.', the first one a letter or digit"});
+    throw UserError(
+        {.what = "not a name for a data set",
+         .found = "\"" + name + "\"",
+         .expected = "letters, digits, '_', '-' and '.', the first one a letter or digit"});
   return cache + "/datasets/" + name;
 }
 
 void write_sidecar(const std::string& folder, const Sidecar& s) {
   Json files = Json::array();
   for (const auto& file : s.files)
-    files.push_back({{"path", file.path}, {"bytes", file.bytes}, {"modified_ns", file.modified_ns},
-                     {"digest", file.digest}, {"block_bytes", file.block_bytes}, {"blocks", file.blocks}});
-  Json json = {{"schema", kSidecarSchema}, {"name", s.name}, {"spec_digest", s.spec_digest}, {"spec", s.spec},
-               {"vocabulary", s.vocabulary}, {"token_bytes", s.token_bytes}, {"pieces_digest", s.pieces_digest},
-               {"text_digest", s.text_digest}, {"bytes_per_token", s.bytes_per_token},
-               {"unigram_entropy_nats", s.unigram_entropy_nats}, {"train", split_json(s.train)},
-               {"validation", split_json(s.validation)}, {"files", files}, {"sources", s.sources},
+    files.push_back({{"path", file.path},
+                     {"bytes", file.bytes},
+                     {"modified_ns", file.modified_ns},
+                     {"digest", file.digest},
+                     {"block_bytes", file.block_bytes},
+                     {"blocks", file.blocks}});
+  Json json = {{"schema", kSidecarSchema},
+               {"name", s.name},
+               {"spec_digest", s.spec_digest},
+               {"spec", s.spec},
+               {"vocabulary", s.vocabulary},
+               {"token_bytes", s.token_bytes},
+               {"pieces_digest", s.pieces_digest},
+               {"text_digest", s.text_digest},
+               {"bytes_per_token", s.bytes_per_token},
+               {"unigram_entropy_nats", s.unigram_entropy_nats},
+               {"train", split_json(s.train)},
+               {"validation", split_json(s.validation)},
+               {"files", files},
+               {"sources", s.sources},
                {"warnings", s.warnings}};
   json["sidecar_digest"] = xxh3_hex(canonical(json));
   write_json(folder + "/dataset.json", json);
@@ -89,9 +115,11 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
     std::vector<std::string> prepared;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(cache + "/datasets", error))
-      if (fs::exists(entry.path() / "dataset.json")) prepared.push_back(entry.path().filename().string());
+      if (fs::exists(entry.path() / "dataset.json"))
+        prepared.push_back(entry.path().filename().string());
     const std::string hint = nearest(name, prepared);
-    throw UserError({.what = "the data set \"" + name + "\" is not prepared", .where = folder,
+    throw UserError({.what = "the data set \"" + name + "\" is not prepared",
+                     .where = folder,
                      .todo = "run `normbench data prepare " + name + "`" +
                              (hint.empty() ? "" : ", or did you mean \"" + hint + "\"?")});
   }
@@ -103,15 +131,19 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
   }
   const std::string found = xxh3_hex(canonical(json));
   if (found != claimed)
-    throw UserError({.what = "the sidecar of a data set was changed by hand or cut", .where = path,
-                     .found = "digest " + found, .expected = claimed.empty() ? "a key sidecar_digest" : claimed,
+    throw UserError({.what = "the sidecar of a data set was changed by hand or cut",
+                     .where = path,
+                     .found = "digest " + found,
+                     .expected = claimed.empty() ? "a key sidecar_digest" : claimed,
                      .todo = prepare_again(name)});
   const JsonObject o(json, path);
   if (o.required<std::string>("schema") != kSidecarSchema)
-    o.fail("schema", "unknown schema", o.required<std::string>("schema"), kSidecarSchema, prepare_again(name));
+    o.fail("schema", "unknown schema", o.required<std::string>("schema"), kSidecarSchema,
+           prepare_again(name));
   Sidecar s;
   s.name = o.required<std::string>("name");
-  if (s.name != name) o.fail("name", "the folder holds another data set", s.name, name, prepare_again(name));
+  if (s.name != name)
+    o.fail("name", "the folder holds another data set", s.name, name, prepare_again(name));
   s.spec_digest = o.required<std::string>("spec_digest");
   s.spec = o.raw("spec");
   s.vocabulary = o.required<int64_t>("vocabulary");
@@ -125,7 +157,8 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
   o.for_each_element("files", [&](const JsonObject& f) {
     s.files.push_back({f.required<std::string>("path"), f.required<int64_t>("bytes"),
                        f.required<int64_t>("modified_ns"), f.required<std::string>("digest"),
-                       f.required<int64_t>("block_bytes"), f.required<std::vector<std::string>>("blocks")});
+                       f.required<int64_t>("block_bytes"),
+                       f.required<std::vector<std::string>>("blocks")});
     f.finish();
   });
   for (const auto& source : o.raw("sources")) s.sources.push_back(source);
@@ -138,7 +171,8 @@ DigestedFile digest_file(const std::string& folder, const std::string& path) {
   const std::string full = absolute(folder, path);
   const MappedFile file(full);
   const auto bytes = file.bytes();
-  DigestedFile out{path, static_cast<int64_t>(bytes.size()), 0, xxh3_hex(bytes), kSmallestBlock, {}};
+  DigestedFile out{path, static_cast<int64_t>(bytes.size()), 0, xxh3_hex(bytes), kSmallestBlock,
+                   {}};
   if (full == path) out.modified_ns = modified_ns(full);
   while (out.bytes > out.block_bytes * kMostBlocks) out.block_bytes *= 2;
   for (int64_t at = 0; at < out.bytes; at += out.block_bytes)
@@ -146,16 +180,18 @@ DigestedFile digest_file(const std::string& folder, const std::string& path) {
   return out;
 }
 
-std::vector<std::string> damages(const std::string& folder, const DigestedFile& file, bool thorough) {
+std::vector<std::string> damages(const std::string& folder, const DigestedFile& file,
+                                 bool thorough) {
   const std::string full = absolute(folder, file.path);
   if (!fs::exists(full)) return {full + ": the file is missing"};
   const MappedFile mapped(full);
   const auto bytes = mapped.bytes();
   const auto size = static_cast<int64_t>(bytes.size());
   if (size != file.bytes)
-    return {full + ": the file " + (size < file.bytes ? "is cut" : "has grown") + ": " + std::to_string(size) +
-            " bytes instead of " + std::to_string(file.bytes)};
-  if (!thorough && size > kReadAtOpen && full == file.path && modified_ns(full) == file.modified_ns) return {};
+    return {full + ": the file " + (size < file.bytes ? "is cut" : "has grown") + ": " +
+            std::to_string(size) + " bytes instead of " + std::to_string(file.bytes)};
+  if (!thorough && size > kReadAtOpen && full == file.path && modified_ns(full) == file.modified_ns)
+    return {};
   if (xxh3_hex(bytes) == file.digest) return {};
   std::vector<std::string> found;
   int64_t first = -1;
@@ -168,7 +204,8 @@ std::vector<std::string> damages(const std::string& folder, const DigestedFile& 
   for (int64_t block = 0; block * file.block_bytes < size; ++block) {
     const int64_t at = block * file.block_bytes;
     const bool same = block < static_cast<int64_t>(file.blocks.size()) &&
-                      hex64(xxh3_64(bytes.substr(at, file.block_bytes))) == file.blocks[static_cast<size_t>(block)];
+                      hex64(xxh3_64(bytes.substr(at, file.block_bytes))) ==
+                          file.blocks[static_cast<size_t>(block)];
     if (same)
       close(at);
     else if (first < 0)
@@ -185,18 +222,22 @@ std::string token_digest(const std::vector<TokenSpan>& spans) {
   return hash.hex();
 }
 
-std::vector<TokenSpan> open_split(const std::string& folder, const Sidecar& sidecar, const SplitRecord& split) {
+std::vector<TokenSpan> open_split(const std::string& folder, const Sidecar& sidecar,
+                                  const SplitRecord& split) {
   std::vector<TokenSpan> spans;
   for (const auto& part : split.parts) {
-    NORMBENCH_CHECK(part.file >= 0 && part.file < static_cast<int64_t>(sidecar.files.size()), std::to_string(part.file));
+    NORMBENCH_CHECK(part.file >= 0 && part.file < static_cast<int64_t>(sidecar.files.size()),
+                    std::to_string(part.file));
     const std::string path = absolute(folder, sidecar.files[static_cast<size_t>(part.file)].path);
     TokenSpan span{std::make_shared<const MappedFile>(path), part.first_byte, part.tokens,
                    static_cast<int>(sidecar.token_bytes)};
     const auto end = part.first_byte + part.tokens * sidecar.token_bytes;
     if (end > static_cast<int64_t>(span.file->bytes().size()))
-      throw UserError({.what = "a token shard is cut", .where = path,
+      throw UserError({.what = "a token shard is cut",
+                       .where = path,
                        .found = std::to_string(span.file->bytes().size()) + " bytes",
-                       .expected = "at least " + std::to_string(end), .todo = prepare_again(sidecar.name)});
+                       .expected = "at least " + std::to_string(end),
+                       .todo = prepare_again(sidecar.name)});
     spans.push_back(std::move(span));
   }
   return spans;

@@ -1,4 +1,5 @@
-// dataset.json, the sidecar of a prepared data set: what the tokens are, where they lie, and the digests that prove it.
+// dataset.json, the sidecar of a prepared data set: what the tokens are, where they lie, and the
+// digests that prove it.
 //   <cache>/datasets/<name>/dataset.json, train_000000.bin, validation_000000.bin, tokenizer.model
 #pragma once
 
@@ -15,7 +16,8 @@ constexpr const char* kSidecarSchema = "normbench-dataset-1";
 
 /// A file with digests of the whole and of blocks, so that a changed byte can be located.
 struct DigestedFile {
-  std::string path;  // relative to the data set's folder, or absolute (shards of the user, used where they lie)
+  std::string path;  // relative to the data set's folder, or absolute (shards of the user, used
+                     // where they lie)
   int64_t bytes = 0;
   int64_t modified_ns = 0;  // of an absolute path: files above 1 GiB are read whole by verify only
   std::string digest = {};  // XXH3-128 of the file
@@ -44,17 +46,19 @@ struct Sidecar {
   Json spec;                // corpus, options, tokeniser settings, validation share
   int64_t vocabulary = 0;
   int64_t token_bytes = 2;
-  std::string pieces_digest;      // empty: no tokeniser of ours
-  std::string text_digest;        // empty: ready-made shards
-  double bytes_per_token = 0;     // of both splits, end-of-text tokens included; 0: unknown
-  double unigram_entropy_nats = 0;  // of the training tokens: the loss of a model that only knows frequencies
+  std::string pieces_digest;   // empty: no tokeniser of ours
+  std::string text_digest;     // empty: ready-made shards
+  double bytes_per_token = 0;  // of both splits, end-of-text tokens included; 0: unknown
+  double unigram_entropy_nats =
+      0;  // of the training tokens: the loss of a model that only knows frequencies
   SplitRecord train, validation;
   std::vector<DigestedFile> files;
   std::vector<Json> sources;
   std::vector<std::string> warnings;
 };
 
-/// Folder of a data set; where a name that could leave the cache (slashes, a leading dot) throws UserError.
+/// Folder of a data set; where a name that could leave the cache (slashes, a leading dot) throws
+/// UserError.
 std::string dataset_folder(const std::string& cache, const std::string& name);
 
 void write_sidecar(const std::string& folder, const Sidecar& sidecar);
@@ -64,9 +68,11 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name);
 /// Digests of a file as it lies on disk.
 DigestedFile digest_file(const std::string& folder, const std::string& path);
 /// Empty, or one line a damage: absent, cut, or the byte ranges of changed blocks.
-std::vector<std::string> damages(const std::string& folder, const DigestedFile& file, bool thorough);
+std::vector<std::string> damages(const std::string& folder, const DigestedFile& file,
+                                 bool thorough);
 /// XXH3 over the tokens of spans, in order.
 std::string token_digest(const std::vector<TokenSpan>& spans);
-std::vector<TokenSpan> open_split(const std::string& folder, const Sidecar& sidecar, const SplitRecord& split);
+std::vector<TokenSpan> open_split(const std::string& folder, const Sidecar& sidecar,
+                                  const SplitRecord& split);
 
 }  // namespace normbench

@@ -1,4 +1,5 @@
-// What the tests of this folder share: a temporary cache, a small data set, and "throws with these words".
+// What the tests of this folder share: a temporary cache, a small data set, and "throws with these
+// words".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,7 +63,8 @@ std::string user_error_of(F&& f) {
 }
 
 inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const auto& word : words) EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
+  for (const auto& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
 }
 
 /// Changes one byte of a file in place.

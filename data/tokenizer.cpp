@@ -39,12 +39,15 @@ Tokenizer::Tokenizer(std::string model, const std::string& where)
     : model_(std::move(model)), impl_(std::make_unique<Impl>()) {
   const auto status = impl_->processor.LoadFromSerializedProto(model_);
   if (!status.ok())
-    throw UserError({.what = "not a SentencePiece model", .where = where, .found = status.ToString()});
+    throw UserError(
+        {.what = "not a SentencePiece model", .where = where, .found = status.ToString()});
 }
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 
-Tokenizer Tokenizer::load(const std::string& model, const std::string& where) { return Tokenizer(model, where); }
+Tokenizer Tokenizer::load(const std::string& model, const std::string& where) {
+  return Tokenizer(model, where);
+}
 
 Tokenizer Tokenizer::train(const std::vector<std::string>& lines, const TokenizerOptions& options) {
   LineIterator iterator(lines);
@@ -70,8 +73,10 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& lines, const Tokenize
           {"minloglevel", "2"}},
       &iterator, &model);
   if (!status.ok())
-    throw UserError({.what = "the tokeniser cannot be trained", .found = status.ToString(),
-                     .expected = "text with enough different words for " + std::to_string(options.vocabulary) + " pieces",
+    throw UserError({.what = "the tokeniser cannot be trained",
+                     .found = status.ToString(),
+                     .expected = "text with enough different words for " +
+                                 std::to_string(options.vocabulary) + " pieces",
                      .todo = "choose a smaller vocabulary or give more text"});
   return Tokenizer(std::move(model), "the tokeniser just trained");
 }
@@ -118,7 +123,8 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
 
 std::string Tokenizer::digest() const {
   StreamHash hash;
-  for (int id = 0; id < impl_->processor.GetPieceSize(); ++id) hash.update(impl_->processor.IdToPiece(id) + "\n");
+  for (int id = 0; id < impl_->processor.GetPieceSize(); ++id)
+    hash.update(impl_->processor.IdToPiece(id) + "\n");
   return hash.hex();
 }
 

@@ -21,14 +21,17 @@ std::vector<std::string> lines() {
 
 TEST(Tokenizer, TheSameLinesGiveTheSamePieces) {
   const auto text = lines();
-  EXPECT_EQ(Tokenizer::train(text, {.vocabulary = 400}).digest(), Tokenizer::train(text, {.vocabulary = 400}).digest());
-  EXPECT_NE(Tokenizer::train(text, {.vocabulary = 400}).digest(), Tokenizer::train(text, {.vocabulary = 401}).digest());
+  EXPECT_EQ(Tokenizer::train(text, {.vocabulary = 400}).digest(),
+            Tokenizer::train(text, {.vocabulary = 400}).digest());
+  EXPECT_NE(Tokenizer::train(text, {.vocabulary = 400}).digest(),
+            Tokenizer::train(text, {.vocabulary = 401}).digest());
 }
 
 TEST(Tokenizer, IsLosslessOnAnyText) {
   Tokenizer tokenizer = Tokenizer::train(lines(), {.vocabulary = 400});
-  for (const std::string text : {"the name", "  two blanks  inside and after ", "tab\tand\nnewline\n\n", "caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC",
-                                 "0123456789!@#$%^&*()", "", " ", "\n"}) {
+  for (const std::string text :
+       {"the name", "  two blanks  inside and after ", "tab\tand\nnewline\n\n",
+        "caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC", "0123456789!@#$%^&*()", "", " ", "\n"}) {
     std::vector<int32_t> ids;
     tokenizer.encode(text, &ids);
     EXPECT_EQ(tokenizer.decode(ids), text);
@@ -58,7 +61,8 @@ TEST(Tokenizer, SurvivesItsModelFile) {
   const Tokenizer loaded = Tokenizer::load(trained.model(), "memory");
   EXPECT_EQ(loaded.digest(), trained.digest());
   EXPECT_EQ(loaded.vocabulary(), 400);
-  expect_words(user_error_of([] { Tokenizer::load("nonsense", "x.model"); }), {"x.model", "not a SentencePiece model"});
+  expect_words(user_error_of([] { Tokenizer::load("nonsense", "x.model"); }),
+               {"x.model", "not a SentencePiece model"});
 }
 
 TEST(Tokenizer, TooPoorATextIsAnError) {

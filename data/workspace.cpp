@@ -26,7 +26,10 @@ std::string lock_path(const std::string& cache, const std::string& name) {
 }  // namespace
 
 Workspace::Workspace(const std::string& cache, const std::string& name)
-    : cache_(cache), name_(name), target_(dataset_folder(cache, name)), folder_(cache + "/datasets/." + name + ".part"),
+    : cache_(cache),
+      name_(name),
+      target_(dataset_folder(cache, name)),
+      folder_(cache + "/datasets/." + name + ".part"),
       lock_(lock_path(cache, name), /*wait=*/true, "the data set " + name) {
   std::error_code error;
   fs::remove_all(folder_, error);
@@ -50,12 +53,15 @@ bool Workspace::already_there(const std::string& spec_digest) const {
   try {
     const Sidecar sidecar = read_sidecar(cache_, name_);
     if (sidecar.spec_digest != spec_digest) {
-      log_info("the data set " + name_ + " was prepared from another specification: preparing it again");
+      log_info("the data set " + name_ +
+               " was prepared from another specification: preparing it again");
       return false;
     }
     for (const auto& file : sidecar.files)
-      for (const auto& damage : damages(target_, file, /*thorough=*/true)) throw UserError({.what = damage});
-    log_info("the data set " + name_ + " is prepared already (" + std::to_string(sidecar.train.tokens) + " + " +
+      for (const auto& damage : damages(target_, file, /*thorough=*/true))
+        throw UserError({.what = damage});
+    log_info("the data set " + name_ + " is prepared already (" +
+             std::to_string(sidecar.train.tokens) + " + " +
              std::to_string(sidecar.validation.tokens) + " tokens): nothing to do");
     return true;
   } catch (const UserError& error) {
@@ -68,7 +74,8 @@ void Workspace::commit(Sidecar sidecar) {
   for (auto& file : sidecar.files) file = digest_file(folder_, file.path);
   write_sidecar(folder_, sidecar);
   sync_folder(folder_);
-  // A reader sees the old data set or the new one: the two folders change places in one step, where the file system can.
+  // A reader sees the old data set or the new one: the two folders change places in one step, where
+  // the file system can.
   if (::renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     const std::string old = folder_ + ".old";
     if (fs::exists(target_)) fs::rename(target_, old);

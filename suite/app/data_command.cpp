@@ -2,9 +2,11 @@
 
 #include <glob.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "data/dataset.h"
 #include "suite/base/log.h"
@@ -37,12 +39,15 @@ std::vector<std::string> expand(const std::vector<std::string>& patterns) {
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
   if (files.empty())
-    throw UserError({.what = "no file matches", .where = "--llmc-shards", .found = patterns.empty() ? "" : patterns[0],
+    throw UserError({.what = "no file matches",
+                     .where = "--llmc-shards",
+                     .found = patterns.empty() ? "" : patterns[0],
                      .expected = "llm.c token shards, for example 'data/fineweb_*.bin'"});
   return files;
 }
 
-const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::string& name, const std::string& file) {
+const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::string& name,
+                             const std::string& file) {
   std::vector<std::string> known;
   for (const auto& spec : specs) {
     if (spec.name == name) return spec;
@@ -51,29 +56,43 @@ const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::s
   const std::string hint = nearest(name, known);
   std::string all;
   for (const auto& k : known) all += (all.empty() ? "" : ", ") + k;
-  throw UserError({.what = "unknown data set", .where = file, .found = "\"" + name + "\"", .expected = "one of: " + all,
+  throw UserError({.what = "unknown data set",
+                   .where = file,
+                   .found = "\"" + name + "\"",
+                   .expected = "one of: " + all,
                    .todo = hint.empty() ? "for text of your own: --name NAME --text FILE..."
                                         : "did you mean \"" + hint + "\"?"});
 }
 
-int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare, const std::vector<DatasetSpec>& specs) {
-  const int sources = !o.text.empty() + !o.jsonl.empty() + !o.llmc_shards.empty() + !o.nanogpt.empty() + !o.megatron.empty();
+int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,
+                const std::vector<DatasetSpec>& specs) {
+  const int sources = !o.text.empty() + !o.jsonl.empty() + !o.llmc_shards.empty() +
+                      !o.nanogpt.empty() + !o.megatron.empty();
   if (o.name.empty() || sources != 1)
-    throw UserError({.what = "a data set of your own needs a name and one source",
-                     .found = (o.name.empty() ? std::string("no --name") : "--name " + o.name) + " and " +
-                              std::to_string(sources) + " kinds of source",
-                     .expected = "--name NAME and one of --text, --jsonl, --llmc-shards, --nanogpt, --megatron"});
+    throw UserError(
+        {.what = "a data set of your own needs a name and one source",
+         .found = (o.name.empty() ? std::string("no --name") : "--name " + o.name) + " and " +
+                  std::to_string(sources) + " kinds of source",
+         .expected =
+             "--name NAME and one of --text, --jsonl, --llmc-shards, --nanogpt, --megatron"});
   if (!o.names.empty() || !o.deb.empty())
-    throw UserError({.what = "a data set of your own is prepared alone", .found = o.deb.empty() ? o.names[0] : "--deb " + o.deb,
+    throw UserError({.what = "a data set of your own is prepared alone",
+                     .found = o.deb.empty() ? o.names[0] : "--deb " + o.deb,
                      .todo = "call `normbench data prepare` twice"});
   for (const auto& spec : specs)
     if (spec.name == o.name)
-      throw UserError({.what = "this name belongs to a data set of data.json", .found = o.name, .todo = "choose another name"});
+      throw UserError({.what = "this name belongs to a data set of data.json",
+                       .found = o.name,
+                       .todo = "choose another name"});
   if (!(o.validation_share > 0 && o.validation_share < 1))
-    throw UserError({.what = "not a share", .where = "--validation-share", .found = std::to_string(o.validation_share),
+    throw UserError({.what = "not a share",
+                     .where = "--validation-share",
+                     .found = std::to_string(o.validation_share),
                      .expected = "above 0 and below 1"});
   if (o.vocabulary < 0)
-    throw UserError({.what = "not a vocabulary", .where = "--vocabulary", .found = std::to_string(o.vocabulary)});
+    throw UserError({.what = "not a vocabulary",
+                     .where = "--vocabulary",
+                     .found = std::to_string(o.vocabulary)});
   if (!o.text.empty() || !o.jsonl.empty()) {
     const bool is_text = !o.text.empty();
     prepare_dataset(user_spec(o.name, is_text ? "text" : "jsonl", is_text ? o.text : o.jsonl,
@@ -81,7 +100,10 @@ int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare, cons
                     prepare);
     return kExitOk;
   }
-  ReadyMade request{.name = o.name, .format = "llmc", .files = {}, .vocabulary = o.vocabulary,
+  ReadyMade request{.name = o.name,
+                    .format = "llmc",
+                    .files = {},
+                    .vocabulary = o.vocabulary,
                     .validation_share = o.validation_share};
   if (!o.llmc_shards.empty()) request.files = expand(o.llmc_shards);
   if (!o.nanogpt.empty()) request.format = "nanogpt", request.files = {o.nanogpt};
@@ -94,51 +116,62 @@ int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare, cons
 
 int data_list(const DataCommandOptions& common) {
   const auto specs = read_data_specs(common.specs);
-  std::printf("%-16s %-10s %10s %14s %12s %9s  %-9s %s\n", "name", "corpus", "vocabulary", "train tokens", "validation",
-              "bytes/tok", "prepared", "licence");
+  std::printf("%-16s %-10s %10s %14s %12s %9s  %-9s %s\n", "name", "corpus", "vocabulary",
+              "train tokens", "validation", "bytes/tok", "prepared", "licence");
   auto names = prepared_names(common.cache_folder);
-  const auto row = [&](const std::string& name, const std::string& corpus, int64_t vocabulary, int64_t train,
-                       int64_t validation, double bytes_per_token, const char* prepared, const std::string& license) {
+  const auto row = [&](const std::string& name, const std::string& corpus, int64_t vocabulary,
+                       int64_t train, int64_t validation, double bytes_per_token,
+                       const char* prepared, const std::string& license) {
     std::printf("%-16s %-10s %10lld %14lld %12lld %9.3f  %-9s %s\n", name.c_str(), corpus.c_str(),
-                static_cast<long long>(vocabulary), static_cast<long long>(train), static_cast<long long>(validation),
-                bytes_per_token, prepared, license.c_str());
+                static_cast<long long>(vocabulary), static_cast<long long>(train),
+                static_cast<long long>(validation), bytes_per_token, prepared, license.c_str());
   };
-  for (const auto& spec : specs) {
-    const auto at = std::find(names.begin(), names.end(), spec.name);
-    const bool there = at != names.end();
-    if (there) names.erase(at);
-    const ExpectedDataset e = spec.expected.value_or(ExpectedDataset{});
-    row(spec.name, spec.corpus, spec.tokenizer.vocabulary, e.train_tokens, e.validation_tokens, e.bytes_per_token,
-        there ? "yes" : "no", spec.license);
-  }
-  for (const auto& name : names) {
+  /// The sidecar's own numbers; "differs": prepared with a warning, for example by another
+  /// SentencePiece.
+  const auto prepared_row = [&](const std::string& name, const std::string& license) {
     try {
       const Sidecar s = read_sidecar(common.cache_folder, name);
       const std::string kind = s.spec.contains("corpus") ? s.spec["corpus"].get<std::string>()
                                                          : s.spec.value("format", std::string("?"));
-      row(name, kind, s.vocabulary, s.train.tokens, s.validation.tokens, s.bytes_per_token, "yes", "the user's own");
+      row(name, kind, s.vocabulary, s.train.tokens, s.validation.tokens, s.bytes_per_token,
+          s.warnings.empty() ? "yes" : "differs", license);
+      for (const auto& warning : s.warnings) std::printf("  %s\n", warning.c_str());
     } catch (const UserError& error) {
       std::printf("%-16s damaged: %s\n", name.c_str(), error.what());
     }
+  };
+  for (const auto& spec : specs) {
+    if (const auto at = std::find(names.begin(), names.end(), spec.name); at != names.end()) {
+      names.erase(at);
+      prepared_row(spec.name, spec.license);
+      continue;
+    }
+    const ExpectedDataset e = spec.expected.value_or(ExpectedDataset{});
+    row(spec.name, spec.corpus, spec.tokenizer.vocabulary, e.train_tokens, e.validation_tokens,
+        e.bytes_per_token, "no", spec.license);
   }
+  for (const auto& name : names) prepared_row(name, "the user's own");
   return kExitOk;
 }
 
 int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) {
   const auto specs = read_data_specs(common.specs);
   const PrepareOptions prepare{.cache_folder = common.cache_folder, .deb = o.deb, .again = o.again};
-  if (!o.name.empty() || !o.text.empty() || !o.jsonl.empty() || !o.llmc_shards.empty() || !o.nanogpt.empty() ||
-      !o.megatron.empty())
+  if (!o.name.empty() || !o.text.empty() || !o.jsonl.empty() || !o.llmc_shards.empty() ||
+      !o.nanogpt.empty() || !o.megatron.empty())
     return prepare_own(o, prepare, specs);
   if (!o.deb.empty() && o.names.size() != 1)
-    throw UserError({.what = "a package file belongs to one data set", .where = "--deb " + o.deb,
-                     .found = std::to_string(o.names.size()) + " names", .expected = "one name",
+    throw UserError({.what = "a package file belongs to one data set",
+                     .where = "--deb " + o.deb,
+                     .found = std::to_string(o.names.size()) + " names",
+                     .expected = "one name",
                      .todo = "for example `normbench data prepare gcide_1k --deb " + o.deb + "`"});
   if (o.names.empty()) {
     for (const auto& spec : specs) prepare_dataset(spec, prepare);
     return kExitOk;
   }
-  for (const auto& name : o.names) find_spec(specs, name, common.specs);  // a wrong name before any work
+  for (const auto& name : o.names)
+    find_spec(specs, name, common.specs);  // a wrong name before any work
   for (const auto& name : o.names) prepare_dataset(find_spec(specs, name, common.specs), prepare);
   return kExitOk;
 }
@@ -146,7 +179,8 @@ int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) 
 int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names) {
   const auto all = names.empty() ? prepared_names(common.cache_folder) : names;
   if (all.empty())
-    throw UserError({.what = "there is nothing to verify", .where = common.cache_folder + "/datasets",
+    throw UserError({.what = "there is nothing to verify",
+                     .where = common.cache_folder + "/datasets",
                      .todo = "run `normbench data prepare`"});
   int code = kExitOk;
   for (const auto& name : all) {
@@ -160,6 +194,47 @@ int data_verify(const DataCommandOptions& common, const std::vector<std::string>
     std::printf("  what to do: normbench data prepare --again %s\n", name.c_str());
   }
   return code;
+}
+
+void add_data_command(CLI::App& app, const std::function<Project()>& project, int& code) {
+  const auto common = [project] {
+    const Project p = project();
+    return DataCommandOptions{p.tables() + "/data.json", p.cache()};
+  };
+  auto* data = app.add_subcommand("data", "text and tokens: list, prepare, verify");
+  data->require_subcommand(1);
+
+  data->add_subcommand("list", "every data set: size, whether it is prepared, licence")
+      ->callback([common, &code] { code = data_list(common()); });
+
+  // Shared: the callbacks run after this function has returned.
+  const auto o = std::make_shared<DataPrepareOptions>();
+  auto* prepare = data->add_subcommand(
+      "prepare", "fetch, tokenize and store data sets; what is there already stays");
+  prepare->add_option("names", o->names, "data sets of suite/tables/data.json; none: all of them");
+  prepare->add_flag("--again", o->again, "even if the data set is prepared and whole");
+  prepare->add_option("--deb", o->deb, "a Debian package file given by hand, for one data set");
+  prepare->add_option("--name", o->name, "name of a data set of your own");
+  prepare->add_option("--text", o->text, "plain text files");
+  prepare->add_option("--jsonl", o->jsonl,
+                      "JSON lines, also .zst: one document a line under the key \"text\"");
+  prepare->add_option("--llmc-shards", o->llmc_shards,
+                      "llm.c token shards, or a quoted pattern; *val* is validation");
+  prepare->add_option("--nanogpt", o->nanogpt, "folder with nanoGPT's train.bin and val.bin");
+  prepare->add_option("--megatron", o->megatron, "prefix of a Megatron-LM .bin and .idx pair");
+  prepare->add_option("--vocabulary", o->vocabulary,
+                      "pieces to learn (text; default 4096) or ids of the shards' tokenizer");
+  prepare
+      ->add_option("--validation-share", o->validation_share,
+                   "of text, JSON lines and Megatron documents")
+      ->capture_default_str();
+  prepare->callback([common, o, &code] { code = data_prepare(common(), *o); });
+
+  const auto names = std::make_shared<std::vector<std::string>>();
+  auto* verify = data->add_subcommand(
+      "verify", "read every byte again; exit 1 and the byte range when one has changed");
+  verify->add_option("names", *names, "prepared data sets; none: all of them");
+  verify->callback([common, names, &code] { code = data_verify(common(), *names); });
 }
 
 }  // namespace normbench

@@ -1,35 +1,50 @@
-// `normbench data list | prepare | verify`: the bodies, with plain arguments. Each returns an exit code or throws.
+// `normbench data list | prepare | verify`: the bodies, with plain arguments. Each returns an exit
+// code or throws.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "suite/app/project.h"
+
+namespace CLI {
+class App;
+}
+
 namespace normbench {
+
+/// Adds the command `data` with its subcommands; what they return is written to `code`.
+void add_data_command(CLI::App& app, const std::function<Project()>& project, int& code);
 
 struct DataCommandOptions {
   std::string specs = "suite/tables/data.json";
   std::string cache_folder = "results/cache";
 };
 
-/// Name, corpus, vocabulary, tokens, whether it is prepared, licence; also the user's own prepared sets. To standard output.
+/// Name, corpus, vocabulary, tokens, whether it is prepared, licence; also the user's own prepared
+/// sets. To standard output.
 int data_list(const DataCommandOptions& common);
 
 struct DataPrepareOptions {
-  std::vector<std::string> names;  // keys of data.json; none, and no data of one's own: all of data.json
-  bool again = false;              // even if prepared and whole
-  std::string deb;                 // a package file given by hand, for exactly one name
+  std::vector<std::string>
+      names;           // keys of data.json; none, and no data of one's own: all of data.json
+  bool again = false;  // even if prepared and whole
+  std::string deb;     // a package file given by hand, for exactly one name
   // The user's own data: a name and exactly one source.
   std::string name;
-  std::vector<std::string> text, jsonl, llmc_shards;  // files; llmc_shards may hold patterns ("data/fineweb_*.bin")
-  std::string nanogpt;                                // folder with train.bin and val.bin
-  std::string megatron;                               // prefix of a .bin and .idx pair
-  int64_t vocabulary = 0;                             // 0: 4096 for text, the largest id + 1 for shards
-  double validation_share = 0.02;                     // of text, JSON lines and Megatron documents
+  std::vector<std::string> text, jsonl,
+      llmc_shards;                 // files; llmc_shards may hold patterns ("data/fineweb_*.bin")
+  std::string nanogpt;             // folder with train.bin and val.bin
+  std::string megatron;            // prefix of a .bin and .idx pair
+  int64_t vocabulary = 0;          // 0: 4096 for text, the largest id + 1 for shards
+  double validation_share = 0.02;  // of text, JSON lines and Megatron documents
 };
 int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& options);
 
-/// Reads everything again; none: every prepared data set. Exit code 1 when a byte has changed, naming the byte range.
+/// Reads everything again; none: every prepared data set. Exit code 1 when a byte has changed,
+/// naming the byte range.
 int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names);
 
 }  // namespace normbench
