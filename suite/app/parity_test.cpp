@@ -1,4 +1,5 @@
-// Every golden file agrees, and parity says no to every damage: a number, a meaning, a name, a missing or extra tensor.
+// Every golden file agrees, and parity says no to every damage: a number, a meaning, a name, a
+// missing or extra tensor.
 #include "suite/app/parity.h"
 
 #include <gtest/gtest.h>
@@ -50,14 +51,16 @@ struct Copy {
   explicit Copy(const std::string& path) {
     const SafetensorsFile file(path);
     metadata = file.metadata();
-    for (const auto& [name, t] : file.tensors()) tensors[name] = {t.dtype, t.shape, std::string(t.bytes)};
+    for (const auto& [name, t] : file.tensors())
+      tensors[name] = {t.dtype, t.shape, std::string(t.bytes)};
   }
   void set_config(const std::string& pointer, const Json& value) {
     auto config = parse_json(metadata.at("config"), "config");
     config[Json::json_pointer(pointer)] = value;
     metadata["config"] = config.dump();
   }
-  /// Adds a millionth of the tensor's largest magnitude to one entry; another token, when it holds integers.
+  /// Adds a millionth of the tensor's largest magnitude to one entry; another token, when it holds
+  /// integers.
   void damage(const std::string& name) {
     auto& t = tensors.at(name);
     if (t.dtype == "I64") {
@@ -66,16 +69,21 @@ struct Copy {
       return;
     }
     double largest = 0;
-    for (size_t i = 0; i < t.size(); ++i) largest = std::fmax(largest, std::abs(t.values<double>()[i]));
-    // The row of a token that the batch does not hold has no effect, and a comparison rightly sees none.
-    const int64_t row = name == "param.embed.weight" ? tensors.at("input.tokens").values<int64_t>()[0] : 0;
+    for (size_t i = 0; i < t.size(); ++i)
+      largest = std::fmax(largest, std::abs(t.values<double>()[i]));
+    // The row of a token that the batch does not hold has no effect, and a comparison rightly sees
+    // none.
+    const int64_t row =
+        name == "param.embed.weight" ? tensors.at("input.tokens").values<int64_t>()[0] : 0;
     t.values<double>()[row * (row > 0 ? t.shape[1] : 1)] += 1e-6 * largest;
   }
   std::string write() const {
     std::map<std::string, TensorEntry> entries;
-    for (const auto& [name, t] : tensors) entries[name] = {.dtype = t.dtype, .shape = t.shape, .bytes = t.bytes};
+    for (const auto& [name, t] : tensors)
+      entries[name] = {.dtype = t.dtype, .shape = t.shape, .bytes = t.bytes};
     const std::string path = testing::TempDir() + "normbench_parity_test.safetensors";
-    std::ofstream(path, std::ios::binary) << safetensors_bytes(metadata, entries);  // no fsync: a thousand files
+    std::ofstream(path, std::ios::binary)
+        << safetensors_bytes(metadata, entries);  // no fsync: a thousand files
     return path;
   }
 };
@@ -106,7 +114,8 @@ TEST(Parity, EveryGoldenFileAgrees) {
 TEST(Parity, OneWrongEntryInAnyKindOfTensorFails) {
   for (const auto& file : golden_files()) {
     const Copy intact(file);
-    std::set<std::string> seen;  // the kind of a tensor is its name without the numbers of block, step and batch
+    std::set<std::string>
+        seen;  // the kind of a tensor is its name without the numbers of block, step and batch
     for (const auto& [name, tensor] : intact.tensors) {
       if (!seen.insert(std::regex_replace(name, std::regex("[0-9]+"), "#")).second) continue;
       Copy copy = intact;
@@ -119,8 +128,10 @@ TEST(Parity, OneWrongEntryInAnyKindOfTensorFails) {
 TEST(Parity, ATensorThatNothingComputesFails) {
   for (const auto& file : golden_files()) {
     Copy copy(file);
-    for (const std::string name : {"grad.surplus", "param.surplus", "unknown"}) copy.tensors[name] = {"F64", {}, std::string(8, '\0')};
-    if (copy.metadata.at("model") == "optim") copy.tensors.erase("param.surplus");  // there it is a parameter
+    for (const std::string name : {"grad.surplus", "param.surplus", "unknown"})
+      copy.tensors[name] = {"F64", {}, std::string(8, '\0')};
+    if (copy.metadata.at("model") == "optim")
+      copy.tensors.erase("param.surplus");  // there it is a parameter
     const auto report = check_parity(copy.write());
     EXPECT_FALSE(report.passed()) << file;
     EXPECT_TRUE(std::isinf(error_of(report, "grad.surplus"))) << parity_text(report);
@@ -133,9 +144,12 @@ TEST(Parity, AnUnknownConfigKeyIsAnError) {
     copy.set_config("/surplus", 1);
     EXPECT_THROW(check_parity(copy.write()), UserError) << file;
   }
-  for (const std::string pointer : {"/rope/surplus", "/optimizer/surplus", "/optimizer/schedule/surplus", "/nu_values/surplus"})
-    EXPECT_THROW(damaged("angpt-train3", [&](Copy& c) { c.set_config(pointer, 1); }), UserError) << pointer;
-  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/params/rows/surplus", 1); }), UserError);
+  for (const std::string pointer :
+       {"/rope/surplus", "/optimizer/surplus", "/optimizer/schedule/surplus", "/nu_values/surplus"})
+    EXPECT_THROW(damaged("angpt-train3", [&](Copy& c) { c.set_config(pointer, 1); }), UserError)
+        << pointer;
+  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/params/rows/surplus", 1); }),
+               UserError);
 }
 
 struct Mutation {
@@ -160,7 +174,8 @@ TEST(Parity, AWrongConstantFails) {
       {"ngpt-rotation", "/alpha_abs", false, "out.logits"},
       {"ngpt-rotation", "/sqk_init", 1.1, "out.logits"},
       {"ngpt-rotation", "/residual",
-       "h = norm(h + alpha*(branch - h)), branch = x/||x||; h itself is not normalised first", "grad.embed.weight"},
+       "h = norm(h + alpha*(branch - h)), branch = x/||x||; h itself is not normalised first",
+       "grad.embed.weight"},
       {"ngpt-angpt_table1", "/suv_init", 1.1, "out.logits"},
       {"ngpt-train3", "/optimizer/beta2", 0.96, "step3.blocks.0.attn.q.weight"},
       {"llama_prenorm-nvidia_gpt", "/optimizer/weight_decay", 0.0, "step1.embed.weight"},
@@ -175,14 +190,17 @@ TEST(Parity, AWrongConstantFails) {
   for (const auto& m : mutations) {
     const auto report = damaged(m.file, [&](Copy& c) { c.set_config(m.pointer, m.value); });
     EXPECT_FALSE(report.passed());
-    EXPECT_GT(error_of(report, m.seen_in), report.tolerance) << m.file << " " << m.pointer << "\n" << parity_text(report);
+    EXPECT_GT(error_of(report, m.seen_in), report.tolerance) << m.file << " " << m.pointer << "\n"
+                                                             << parity_text(report);
   }
 }
 
 TEST(Parity, SwappedHalvesOfTheMlpFail) {
-  for (const std::string file : {"gpt_plus", "angpt", "ngpt-rotation", "llama_prenorm-nvidia_gpt"}) {
+  for (const std::string file :
+       {"gpt_plus", "angpt", "ngpt-rotation", "llama_prenorm-nvidia_gpt"}) {
     const auto report = damaged(file, [](Copy& c) {
-      std::swap(c.tensors.at("param.blocks.0.mlp.gate.weight"), c.tensors.at("param.blocks.0.mlp.up.weight"));
+      std::swap(c.tensors.at("param.blocks.0.mlp.gate.weight"),
+                c.tensors.at("param.blocks.0.mlp.up.weight"));
     });
     EXPECT_GT(error_of(report, "out.logits"), 1e-3) << file;
   }
@@ -197,7 +215,8 @@ TEST(Parity, NotANumberIsNeverEqual) {
 
 TEST(Parity, WhatItCannotRebuildIsAnError) {
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["model"] = "angpt2"; }), UserError);
-  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["format"] = "normbench-golden-2"; }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["format"] = "normbench-golden-2"; }),
+               UserError);
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["tolerance"] = "1"; }), UserError);
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata.erase("config"); }), UserError);
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.tensors.erase("param.head.scale"); }), UserError);
@@ -206,9 +225,12 @@ TEST(Parity, WhatItCannotRebuildIsAnError) {
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/residual", "another"); }), UserError);
   EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/activation", "gelu"); }), UserError);
   EXPECT_THROW(damaged("op-norms", [](Copy& c) { c.set_config("/op", "derf"); }), UserError);
-  EXPECT_THROW(damaged("optim-adamw", [](Copy& c) { c.set_config("/optimizer", "muon"); }), UserError);
-  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/tangent_grad", true); }), UserError);
-  EXPECT_THROW(damaged("schedule-linear", [](Copy& c) { c.set_config("/schedule", "log"); }), UserError);
+  EXPECT_THROW(damaged("optim-adamw", [](Copy& c) { c.set_config("/optimizer", "muon"); }),
+               UserError);
+  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/tangent_grad", true); }),
+               UserError);
+  EXPECT_THROW(damaged("schedule-linear", [](Copy& c) { c.set_config("/schedule", "log"); }),
+               UserError);
 }
 
 TEST(Parity, ExitCodesSayAgreesDiffersWrongFile) {
