@@ -1,15 +1,17 @@
-// anGPT, the approximately normalised transformer. Franke et al., arXiv 2505.22014 v2, Table 1, 4.2-4.3, App. D, E.
-// Not here: GPT+ and nGPT, its references. The authors' code was not available: options name what the text leaves open.
-//   h = E_e[tokens]                                                                                                  (1)
-//   q, k, v = nu_qkv W_qkv h;  q = norm(q), k = norm(k), after RoPE                                                  (2)
-//   b = norm(nu_p W_p (softmax_causal(g q k^T) v));  h <- nu(alpha_a) (h + alpha_a (b - h))                          (3)
-//   u = nu_uz W_u h,  z = sqrt(D) nu_uz W_z h                                                                        (4)
-//   b = norm(nu_d W_d (nu_acf u SiLU(z)));           h <- nu(alpha_m) (h + alpha_m (b - h))                          (5)
-//   logits = s_z (W_h h)                                                                                             (6)
-// norm(x) = x / ||x||_2, nu(alpha) = (alpha^2 + (1 - alpha)^2)^(-1/2). A scale s is stored as s^ (first value s_scale) and
-// used as s^ s_init / s_scale. Every row of every matrix has norm at most 1 after each step, and exactly 1 at the start.
+// anGPT, the approximately normalised transformer. Franke et al., arXiv 2505.22014 v2, Table 1,
+// sections 4.2-4.3, appendices D and E. Not here: GPT+ and nGPT, its references. The authors' code
+// was not available: options name what the text leaves open.
+//   h = E_e[tokens]                                                                           (1)
+//   q, k, v = nu_qkv W_qkv h;  q = norm(q), k = norm(k), after RoPE                           (2)
+//   b = norm(nu_p W_p (softmax_causal(g q k^T) v));  h <- nu(alpha_a) (h + alpha_a (b - h))   (3)
+//   u = nu_uz W_u h,  z = sqrt(D) nu_uz W_z h                                                 (4)
+//   b = norm(nu_d W_d (nu_acf u SiLU(z)));           h <- nu(alpha_m) (h + alpha_m (b - h))   (5)
+//   logits = s_z (W_h h)                                                                      (6)
+// norm(x) = x / ||x||_2, nu(alpha) = (alpha^2 + (1 - alpha)^2)^(-1/2). A scale s is stored as s^
+// (first value s_scale) and used as s^ s_init / s_scale. Every row of every matrix has norm at most
+// 1 after each step, and exactly 1 at the start. The exact norms of q, k and b cancel every nu but
+// the one on z: multiplying the others changes nothing (tested).
 // Names: W_p = attn.o, W_u = mlp.up, W_z = mlp.gate, W_d = mlp.down, s_z = head.scale.
-// The exact norms of q, k and b cancel every nu but the one on z: multiplying the others changes nothing (tested).
 // B batch, T tokens, D model width, H heads, Dh head width, F MLP width, V vocabulary.
 #pragma once
 
@@ -35,24 +37,24 @@ struct AngptOptions {
   // From the paper. A nu of 0 stands for the paper's formula.
   double alpha_init = 0.05;    // residual step size at step 0
   double sz_init = 1;          // s_z at step 0
-  double s_scale = 0.01;       // stored first value of alpha and s_z; section 5 has 0.01, Table F.2 0.001
+  double s_scale = 0.01;       // stored first value of alpha and s_z; Table F.2 has 0.001
   double alpha_scale = 0;      // the same for alpha alone; 0 = s_scale
   double sz_scale = 0;         // the same for s_z alone; 0 = s_scale
   double nu_qkv = 0;           // 0 = sqrt(D / Dh)
   double nu_p = 0;             // 0 = sqrt(Dh / D) (4.3); App. E has 1
   double nu_u = 0;             // 0 = sqrt(D / F)
   double nu_z = 0;             // 0 = sqrt(D / F); the only one with an effect
-  double nu_acf = 3.74;        // 1 / sqrt(E[(n SiLU(n / 2))^2]) by Monte Carlo; 3.72035 by quadrature
+  double nu_acf = 3.74;        // 1 / sqrt(E[SiLU(n / 2)^2]) by Monte Carlo; 3.72035 by quadrature
   double nu_d = 0;             // 0 = sqrt(F / D)
   double rope_fraction = 0.5;  // part of each head that is turned, Table F.2
   // The paper is silent or contradicts itself.
-  bool silu_sqrt_d = true;                // sqrt(D) on z: Table 1 omits it, nu_acf = 3.74 needs it
-  std::string nu_alpha = "elementwise";   // nu of each entry of alpha, or one scalar from their mean
-  std::string g = "per_layer";            // one learned attention gain a layer, or one a head (per_head)
-  double g_init = 0;                      // first value of g; 0 = sqrt(Dh), nGPT's constant
-  bool alpha_abs = false;                 // use |alpha|, as nGPT's code does
-  double rope_base = 10000;               // base of the angles
-  std::string rope_pairs = "half";        // which entries turn together: half (GPT-NeoX) or interleaved (RoFormer)
+  bool silu_sqrt_d = true;               // sqrt(D) on z: Table 1 omits it, nu_acf = 3.74 needs it
+  std::string nu_alpha = "elementwise";  // nu of each entry of alpha, or one scalar from their mean
+  std::string g = "per_layer";      // one learned attention gain a layer, or one a head (per_head)
+  double g_init = 0;                // first value of g; 0 = sqrt(Dh), nGPT's constant
+  bool alpha_abs = false;           // use |alpha|, as nGPT's code does
+  double rope_base = 10000;         // base of the angles
+  std::string rope_pairs = "half";  // what turns together: half (NeoX), interleaved (RoFormer)
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -96,12 +98,17 @@ struct AngptOptions {
     const auto used = stored * (alpha_init / alpha_scale);
     return alpha_abs ? used.abs() : used;
   }
-  ops::NuAlpha nu() const { return nu_alpha == "scalar" ? ops::NuAlpha::kScalar : ops::NuAlpha::kElementwise; }
+  ops::NuAlpha nu() const {
+    return nu_alpha == "scalar" ? ops::NuAlpha::kScalar : ops::NuAlpha::kElementwise;
+  }
 };
 
 struct AngptAttentionImpl : torch::nn::Module {
   AngptAttentionImpl(const ModelSize& size, const AngptOptions& options, std::shared_ptr<Rope> rope)
-      : num_heads(size.num_heads), nu_qkv(options.nu_qkv), nu_p(options.nu_p), rope(std::move(rope)) {
+      : num_heads(size.num_heads),
+        nu_qkv(options.nu_qkv),
+        nu_p(options.nu_p),
+        rope(std::move(rope)) {
     const int64_t inner = size.num_heads * size.head_width;
     q = register_module("q", Weight(at::IntArrayRef{inner, size.width}));
     k = register_module("k", Weight(at::IntArrayRef{inner, size.width}));
@@ -113,11 +120,12 @@ struct AngptAttentionImpl : torch::nn::Module {
 
   // nu (W h) is computed as (nu W) h: a factor on D x D numbers instead of B x T x D.
   torch::Tensor forward(const torch::Tensor& h) {  // [B, T, D]
-    const auto qkv = ops::linear_many(h, {nu_qkv * q->weight, nu_qkv * k->weight, nu_qkv * v->weight});  // (2)
-    const auto query = ops::l2_norm((*rope)(split_heads(qkv[0], num_heads)));                            // [B, T, H, Dh]
+    const auto qkv =
+        ops::linear_many(h, {nu_qkv * q->weight, nu_qkv * k->weight, nu_qkv * v->weight});  // (2)
+    const auto query = ops::l2_norm((*rope)(split_heads(qkv[0], num_heads)));  // [B, T, H, Dh]
     const auto key = ops::l2_norm((*rope)(split_heads(qkv[1], num_heads)));
     const auto value = split_heads(qkv[2], num_heads);
-    const auto gain = g.to(query.scalar_type()).unsqueeze(-1);                   // g (q k^T) = (g q) k^T
+    const auto gain = g.to(query.scalar_type()).unsqueeze(-1);  // g (q k^T) = (g q) k^T
     const auto y = ops::causal_attention(gain * query, key, value, /*scale=*/1);  // (3)
     return ops::linear(merge_heads(y), nu_p * o->weight);
   }
@@ -133,7 +141,8 @@ TORCH_MODULE(AngptAttention);
 struct AngptMlpImpl : torch::nn::Module {
   AngptMlpImpl(const ModelSize& size, const AngptOptions& options)
       : nu_u(options.nu_u),
-        nu_z(options.silu_sqrt_d ? options.nu_z * std::sqrt(static_cast<double>(size.width)) : options.nu_z),
+        nu_z(options.silu_sqrt_d ? options.nu_z * std::sqrt(static_cast<double>(size.width))
+                                 : options.nu_z),
         nu_down(options.nu_d * options.nu_acf) {
     gate = register_module("gate", Weight(at::IntArrayRef{size.mlp_width, size.width}));
     up = register_module("up", Weight(at::IntArrayRef{size.mlp_width, size.width}));
@@ -142,8 +151,9 @@ struct AngptMlpImpl : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& h) {  // [B, T, D]
-    const auto zu = ops::linear_many(h, {nu_z * gate->weight, nu_u * up->weight});  // (4), [B, T, F] each
-    return ops::linear(ops::swiglu(zu[0], zu[1]), nu_down * down->weight);          // (5)
+    const auto zu =
+        ops::linear_many(h, {nu_z * gate->weight, nu_u * up->weight});      // (4), [B, T, F] each
+    return ops::linear(ops::swiglu(zu[0], zu[1]), nu_down * down->weight);  // (5)
   }
 
   double nu_u, nu_z, nu_down;
@@ -159,8 +169,10 @@ struct AngptBlockImpl : torch::nn::Module {
         options(options) {}
 
   torch::Tensor forward(torch::Tensor h) {
-    h = ops::scaled_lerp(h, attn->forward(h), options.alpha(attn->alpha), /*normalize_branch=*/true, options.nu());  // (3)
-    return ops::scaled_lerp(h, mlp->forward(h), options.alpha(mlp->alpha), /*normalize_branch=*/true, options.nu());  // (5)
+    h = ops::scaled_lerp(h, attn->forward(h), options.alpha(attn->alpha), /*normalize_branch=*/true,
+                         options.nu());  // (3)
+    return ops::scaled_lerp(h, mlp->forward(h), options.alpha(mlp->alpha),
+                            /*normalize_branch=*/true, options.nu());  // (5)
   }
 
   AngptAttention attn;
@@ -174,7 +186,8 @@ class Angpt : public Model {
   Angpt(const ModelSize& size, AngptOptions options) : size_(size) {
     options.resolve(size);
     options_ = options;
-    rope_ = std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
+    rope_ =
+        std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
     embed_ = register_module("embed", Weight(at::IntArrayRef{size.vocabulary, size.width}));
     const auto list = register_module("blocks", torch::nn::ModuleList());
     for (int64_t i = 0; i < size.num_layers; ++i) {
@@ -185,7 +198,8 @@ class Angpt : public Model {
     head_scale_ = head_->register_parameter("scale", new_parameter({size.vocabulary}));
   }
 
-  torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden = nullptr) override {
+  torch::Tensor logits(const torch::Tensor& tokens,
+                       std::vector<torch::Tensor>* hidden = nullptr) override {
     return head_logits(final_state(tokens, hidden), head_->weight, s_z());  // (6)
   }
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override {
@@ -196,7 +210,8 @@ class Angpt : public Model {
     torch::NoGradGuard no_grad;
     for (auto& group : parameter_groups()) {
       if (group.tensor.dim() == 2) {
-        ops::fill_normal_(group.tensor, 1 / std::sqrt(static_cast<double>(size_.width)), seed, group.name);
+        ops::fill_normal_(group.tensor, 1 / std::sqrt(static_cast<double>(size_.width)), seed,
+                          group.name);
         group.constraint = RowConstraint::kUnit;  // rows start at exactly 1
         constrain_(group);
       } else {
@@ -210,7 +225,8 @@ class Angpt : public Model {
   std::vector<ParameterGroup> parameter_groups() override {
     auto groups = groups_without_constraint(*this);
     for (auto& group : groups)
-      if (group.tensor.dim() == 2) group.constraint = RowConstraint::kBound;  // every row, along the input dimension
+      if (group.tensor.dim() == 2)
+        group.constraint = RowConstraint::kBound;  // every row, along the input dimension
     return groups;
   }
 
@@ -238,5 +254,6 @@ class Angpt : public Model {
 
 }  // namespace normbench
 
-// Where this differs from the paper: 4.3 prints nu(alpha) without its exponent -1/2. A vector of zeros stays zero
-// instead of becoming NaN. The first-value rule of g, and where the bound is imposed, are ours (options; after each step).
+// Where this differs from the paper: 4.3 prints nu(alpha) without its exponent -1/2. A vector of
+// zeros stays zero instead of becoming NaN. The first-value rule of g, and where the bound is
+// imposed, are ours (options; after each step).

@@ -9,14 +9,18 @@ namespace normbench {
 AngptFolded::AngptFolded(Angpt& model)
     : size_(model.size()),
       compute_type_(model.compute_type()),
-      rope_(size_, model.options().rope_fraction, model.options().rope_base, model.options().rope_pairs) {
+      rope_(size_, model.options().rope_fraction, model.options().rope_base,
+            model.options().rope_pairs) {
   torch::NoGradGuard no_grad;
   const AngptOptions& o = model.options();
   const double sqrt_d = o.silu_sqrt_d ? std::sqrt(static_cast<double>(size_.width)) : 1;
-  const std::map<std::string, double> factor = {
-      {"attn.q.weight", o.nu_qkv},     {"attn.k.weight", o.nu_qkv}, {"attn.v.weight", o.nu_qkv},
-      {"attn.o.weight", o.nu_p},       {"mlp.up.weight", o.nu_u},   {"mlp.gate.weight", sqrt_d * o.nu_z},
-      {"mlp.down.weight", o.nu_acf * o.nu_d}};
+  const std::map<std::string, double> factor = {{"attn.q.weight", o.nu_qkv},
+                                                {"attn.k.weight", o.nu_qkv},
+                                                {"attn.v.weight", o.nu_qkv},
+                                                {"attn.o.weight", o.nu_p},
+                                                {"mlp.up.weight", o.nu_u},
+                                                {"mlp.gate.weight", sqrt_d * o.nu_z},
+                                                {"mlp.down.weight", o.nu_acf * o.nu_d}};
   torch::Tensor head_scale;
   for (const auto& group : model.parameter_groups()) {
     auto w = group.tensor.detach().clone();
@@ -26,7 +30,8 @@ AngptFolded::AngptFolded(Angpt& model)
       const auto alpha = o.alpha(w);
       const auto square = alpha.square() + (1 - alpha).square();
       const auto nu = (o.nu() == ops::NuAlpha::kScalar ? square.mean() : square).rsqrt();
-      const std::string site = group.name.substr(0, group.name.size() - std::string("alpha").size());
+      const std::string site =
+          group.name.substr(0, group.name.size() - std::string("alpha").size());
       weights_[site + "lerp_keep"] = nu * (1 - alpha);
       weights_[site + "lerp_add"] = nu * alpha;
     } else {
@@ -44,7 +49,8 @@ torch::Tensor AngptFolded::attention(const torch::Tensor& h, const std::string& 
   const auto query = ops::l2_norm(rope_(split_heads(qkv[0], size_.num_heads)));  // [B, T, H, Dh]
   const auto key = ops::l2_norm(rope_(split_heads(qkv[1], size_.num_heads)));
   const auto gain = w("g").to(query.scalar_type()).unsqueeze(-1);
-  const auto y = ops::causal_attention(gain * query, key, split_heads(qkv[2], size_.num_heads), /*scale=*/1);
+  const auto y =
+      ops::causal_attention(gain * query, key, split_heads(qkv[2], size_.num_heads), /*scale=*/1);
   return ops::linear(merge_heads(y), w("o.weight"));
 }
 
@@ -60,7 +66,8 @@ torch::Tensor AngptFolded::logits(const torch::Tensor& tokens) {
   for (int64_t i = 0; i < size_.num_layers; ++i) {
     const std::string block = "blocks." + std::to_string(i) + ".";
     const auto update = [&](const std::string& site, const torch::Tensor& branch) {
-      const auto keep = weights_.at(block + site + ".lerp_keep"), add = weights_.at(block + site + ".lerp_add");
+      const auto keep = weights_.at(block + site + ".lerp_keep"),
+                 add = weights_.at(block + site + ".lerp_add");
       h = (keep * h + add * ops::l2_norm(branch)).to(compute_type_);
     };
     update("attn", attention(h, block));

@@ -1,11 +1,12 @@
-// GPT+: the baseline of anGPT. Franke et al., arXiv 2505.22014 v2, Table 1 and section 5: GPT with SwiGLU, RoPE, RMSNorm
-// and QK-norm. Not here: DyT and LN scaling, which replace its norms.
-//   h = E_e[tokens]                                                                                                  (1)
-//   a = rms(h) gamma_a;  q, k, v = W_qkv a                                                                           (2)
-//   q = norm(q), k = norm(k);  h <- h + W_p (softmax_causal(g q k^T) v)                                              (3)
-//   m = rms(h) gamma_m;  u = W_u m, z = W_z m;  h <- h + W_d (u SiLU(z))                                             (4)
-//   logits = W_h (rms(h) gamma_h)                                                                                    (5)
-// rms(x) = x / sqrt(mean x^2 + eps), norm(x) = x / ||x||_2 over a head. Names: W_p = attn.o, W_u = mlp.up, W_z = mlp.gate.
+// GPT+: the baseline of anGPT. Franke et al., arXiv 2505.22014 v2, Table 1 and section 5: GPT with
+// SwiGLU, RoPE, RMSNorm and QK-norm. Not here: DyT and LN scaling, which replace its norms.
+//   h = E_e[tokens]                                                                           (1)
+//   a = rms(h) gamma_a;  q, k, v = W_qkv a                                                    (2)
+//   q = norm(q), k = norm(k);  h <- h + W_p (softmax_causal(g q k^T) v)                       (3)
+//   m = rms(h) gamma_m;  u = W_u m, z = W_z m;  h <- h + W_d (u SiLU(z))                      (4)
+//   logits = W_h (rms(h) gamma_h)                                                             (5)
+// rms(x) = x / sqrt(mean x^2 + eps), norm(x) = x / ||x||_2 over a head.
+// Names: W_p = attn.o, W_u = mlp.up, W_z = mlp.gate.
 // B batch, T tokens, D model width, H heads, Dh head width, F MLP width, V vocabulary.
 #pragma once
 
@@ -28,16 +29,17 @@ namespace normbench {
 
 struct GptPlusOptions {
   // From the paper.
-  bool qk_norm = true;          // (3); off: no norm, no g, the usual 1 / sqrt(Dh) (the paper's second reference)
-  double rope_fraction = 0.5;   // part of each head that is turned, Table F.2
+  bool qk_norm = true;         // (3); off: no norm and no g, but the usual 1 / sqrt(Dh)
+  double rope_fraction = 0.5;  // part of each head that is turned, Table F.2
   // The paper is silent.
-  std::string g = "per_layer";  // one learned attention gain a layer, or one a head (per_head)
-  double g_init = 0;            // first value of g; 0 = sqrt(Dh), nGPT's constant
-  double rope_base = 10000;     // base of the angles
-  std::string rope_pairs = "half";  // which entries turn together: half (GPT-NeoX) or interleaved (RoFormer)
-  double rms_eps = 1e-6;        // added to the mean square
-  // Standard deviation of the weights; projections into the residual stream have it divided by sqrt(2 L).
-  // scaled: 0.64 / sqrt(D), which is 0.02 at D = 1024. literal: 0.02 at every width, too small for a narrow model.
+  std::string g = "per_layer";      // one learned attention gain a layer, or one a head (per_head)
+  double g_init = 0;                // first value of g; 0 = sqrt(Dh), nGPT's constant
+  double rope_base = 10000;         // base of the angles
+  std::string rope_pairs = "half";  // what turns together: half (NeoX), interleaved (RoFormer)
+  double rms_eps = 1e-6;            // added to the mean square
+  // Standard deviation of the weights; projections into the residual stream have it divided by
+  // sqrt(2 L). scaled: 0.64 / sqrt(D), which is 0.02 at D = 1024. literal: 0.02 at every width, too
+  // small for a narrow model.
   std::string init = "scaled";
 
   template <class Visitor>
@@ -54,14 +56,16 @@ struct GptPlusOptions {
 };
 
 struct GptPlusAttentionImpl : torch::nn::Module {
-  GptPlusAttentionImpl(const ModelSize& size, const GptPlusOptions& options, std::shared_ptr<Rope> rope)
+  GptPlusAttentionImpl(const ModelSize& size, const GptPlusOptions& options,
+                       std::shared_ptr<Rope> rope)
       : num_heads(size.num_heads), rms_eps(options.rms_eps), rope(std::move(rope)) {
     const int64_t inner = size.num_heads * size.head_width;
     norm = register_module("norm", Weight(at::IntArrayRef{size.width}));
     q = register_module("q", Weight(at::IntArrayRef{inner, size.width}));
     k = register_module("k", Weight(at::IntArrayRef{inner, size.width}));
     v = register_module("v", Weight(at::IntArrayRef{inner, size.width}));
-    if (options.qk_norm) g = register_parameter("g", new_parameter({options.g == "per_head" ? size.num_heads : 1}));
+    if (options.qk_norm)
+      g = register_parameter("g", new_parameter({options.g == "per_head" ? size.num_heads : 1}));
     o = register_module("o", Weight(at::IntArrayRef{size.width, inner}));
   }
 
@@ -73,11 +77,13 @@ struct GptPlusAttentionImpl : torch::nn::Module {
     const auto value = split_heads(qkv[2], num_heads);
     double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
     if (g.defined()) {
-      query = ops::l2_norm(query) * g.to(query.scalar_type()).unsqueeze(-1);  // g (q k^T) = (g q) k^T
+      query =
+          ops::l2_norm(query) * g.to(query.scalar_type()).unsqueeze(-1);  // g (q k^T) = (g q) k^T
       key = ops::l2_norm(key);
       scale = 1;
     }
-    return ops::linear(merge_heads(ops::causal_attention(query, key, value, scale)), o->weight);  // (3)
+    return ops::linear(merge_heads(ops::causal_attention(query, key, value, scale)),
+                       o->weight);  // (3)
   }
 
   int64_t num_heads;
@@ -98,8 +104,8 @@ struct GptPlusMlpImpl : torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& h) {  // [B, T, D]
     const auto m = ops::rms_norm(h, norm->weight, rms_eps);
-    const auto zu = ops::linear_many(m, {gate->weight, up->weight});     // [B, T, F] each
-    return ops::linear(ops::swiglu(zu[0], zu[1]), down->weight);         // (4)
+    const auto zu = ops::linear_many(m, {gate->weight, up->weight});  // [B, T, F] each
+    return ops::linear(ops::swiglu(zu[0], zu[1]), down->weight);      // (4)
   }
 
   double rms_eps;
@@ -125,7 +131,8 @@ TORCH_MODULE(GptPlusBlock);
 class GptPlus : public Model {
  public:
   GptPlus(const ModelSize& size, const GptPlusOptions& options) : size_(size), options_(options) {
-    const auto rope = std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
+    const auto rope =
+        std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
     embed_ = register_module("embed", Weight(at::IntArrayRef{size.vocabulary, size.width}));
     const auto list = register_module("blocks", torch::nn::ModuleList());
     for (int64_t i = 0; i < size.num_layers; ++i) {
@@ -136,7 +143,8 @@ class GptPlus : public Model {
     head_ = register_module("head", Weight(at::IntArrayRef{size.vocabulary, size.width}));
   }
 
-  torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden = nullptr) override {
+  torch::Tensor logits(const torch::Tensor& tokens,
+                       std::vector<torch::Tensor>* hidden = nullptr) override {
     return head_logits(final_state(tokens, hidden), head_->weight);
   }
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override {
@@ -145,18 +153,23 @@ class GptPlus : public Model {
 
   void reset_parameters(uint64_t seed) override {
     torch::NoGradGuard no_grad;
-    const double std = options_.init == "literal" ? 0.02 : 0.64 / std::sqrt(static_cast<double>(size_.width));
+    const double std =
+        options_.init == "literal" ? 0.02 : 0.64 / std::sqrt(static_cast<double>(size_.width));
     const double residual_std = std / std::sqrt(2.0 * static_cast<double>(size_.num_layers));
-    const double g = options_.g_init != 0 ? options_.g_init : std::sqrt(static_cast<double>(size_.head_width));
+    const double g =
+        options_.g_init != 0 ? options_.g_init : std::sqrt(static_cast<double>(size_.head_width));
     for (auto& item : named_parameters()) {
       if (item.value().dim() == 2)
-        ops::fill_normal_(item.value(), writes_residual(item.key()) ? residual_std : std, seed, item.key());
+        ops::fill_normal_(item.value(), writes_residual(item.key()) ? residual_std : std, seed,
+                          item.key());
       else
         item.value().fill_(is_named(item.key(), "g") ? g : 1);  // gains start at 1
     }
   }
 
-  std::vector<ParameterGroup> parameter_groups() override { return groups_without_constraint(*this); }
+  std::vector<ParameterGroup> parameter_groups() override {
+    return groups_without_constraint(*this);
+  }
 
  private:
   torch::Tensor final_state(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden) {
@@ -176,4 +189,5 @@ class GptPlus : public Model {
 
 }  // namespace normbench
 
-// Where this differs from the paper: it gives neither the initialisation (option init) nor the formula without QK-norm.
+// Where this differs from the paper: it gives neither the initialisation (option init) nor the
+// formula without QK-norm.

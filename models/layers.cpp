@@ -16,7 +16,8 @@ ShapesOnly::ShapesOnly() { ++shapes_only; }
 ShapesOnly::~ShapesOnly() { --shapes_only; }
 
 torch::Tensor new_parameter(at::IntArrayRef shape) {
-  return torch::empty(shape, torch::TensorOptions(torch::kFloat).device(shapes_only ? torch::kMeta : torch::kCPU));
+  return torch::empty(
+      shape, torch::TensorOptions(torch::kFloat).device(shapes_only ? torch::kMeta : torch::kCPU));
 }
 
 Rope::Rope(const ModelSize& size, double fraction, double base, const std::string& pairs)
@@ -30,15 +31,19 @@ Rope::Rope(const ModelSize& size, double fraction, double base, const std::strin
   if (rotary_width_ < 2 || rotary_width_ > size.head_width || rotary_width_ % 2 != 0 || !whole)
     throw UserError({.what = "this part of a head cannot be turned in pairs",
                      .where = "rope_fraction",
-                     .found = std::to_string(rotary_width_) + " of " + std::to_string(size.head_width) + " entries",
-                     .expected = whole ? "an even number of entries" : "the whole head for the published table"});
+                     .found = std::to_string(rotary_width_) + " of " +
+                              std::to_string(size.head_width) + " entries",
+                     .expected = whole ? "an even number of entries"
+                                       : "the whole head for the published table"});
 }
 
 torch::Tensor Rope::operator()(const torch::Tensor& x) {
   const int64_t num_tokens = x.size(1);
-  TORCH_CHECK(num_tokens <= context_, "rope: ", num_tokens, " tokens, but the context is ", context_);
+  TORCH_CHECK(num_tokens <= context_, "rope: ", num_tokens, " tokens, but the context is ",
+              context_);
   const auto type = x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
-  if (!table_.cos.defined() || table_.cos.scalar_type() != type || table_.cos.device() != x.device()) {
+  if (!table_.cos.defined() || table_.cos.scalar_type() != type ||
+      table_.cos.device() != x.device()) {
     table_ = ops::rope_table(context_, rotary_width_, base_, pairs_, type);
     table_.cos = table_.cos.to(x.device());
     table_.sin = table_.sin.to(x.device());
@@ -53,7 +58,8 @@ torch::Tensor Rope::operator()(const torch::Tensor& x) {
   return ops::rope(x, shorter_);
 }
 
-torch::Tensor embed_tokens(const torch::Tensor& weight, const torch::Tensor& tokens, torch::ScalarType compute_type) {
+torch::Tensor embed_tokens(const torch::Tensor& weight, const torch::Tensor& tokens,
+                           torch::ScalarType compute_type) {
   return torch::embedding(weight, tokens).to(compute_type);
 }
 
@@ -64,15 +70,16 @@ torch::Tensor head_logits(const torch::Tensor& h, const torch::Tensor& weight,
   return scale ? *scale * wide : wide;
 }
 
-torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight, const std::optional<torch::Tensor>& scale,
-                        const torch::Tensor& targets) {
+torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
+                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets) {
   return ops::linear_cross_entropy(h.flatten(0, 1), weight, scale, targets.flatten());
 }
 
 std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module) {
   std::vector<ParameterGroup> groups;
   for (const auto& item : module.named_parameters())
-    groups.push_back({.name = item.key(), .tensor = item.value(), .decay = item.value().dim() >= 2});
+    groups.push_back(
+        {.name = item.key(), .tensor = item.value(), .decay = item.value().dim() >= 2});
   return groups;
 }
 

@@ -1,5 +1,5 @@
-// What is equal, letter for letter, in several architectures. Whatever a paper changes stands in the paper's own file.
-// B batch, T tokens, D model width, H heads, Dh head width, V vocabulary.
+// What is equal, letter for letter, in several architectures. Whatever a paper changes stands in
+// the paper's own file. B batch, T tokens, D model width, H heads, Dh head width, V vocabulary.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -19,7 +19,8 @@ namespace normbench {
 /// A new master weight in fp32, its values not set; without memory while a ShapesOnly lives.
 torch::Tensor new_parameter(at::IntArrayRef shape);
 
-/// While one lives, new weights of this thread have a shape and no memory: a model of any size can be counted.
+/// While one lives, new weights of this thread have a shape and no memory: a model of any size can
+/// be counted.
 class ShapesOnly {
  public:
   ShapesOnly();
@@ -30,16 +31,19 @@ class ShapesOnly {
 
 /// Owner of one tensor called `weight`: a matrix [out, in], an embedding [V, D] or a gain [D].
 struct WeightImpl : torch::nn::Module {
-  explicit WeightImpl(at::IntArrayRef shape) : weight(register_parameter("weight", new_parameter(shape))) {}
+  explicit WeightImpl(at::IntArrayRef shape)
+      : weight(register_parameter("weight", new_parameter(shape))) {}
   torch::Tensor weight;
 };
 TORCH_MODULE(Weight);
 
-/// The same turn of queries and keys in every block. Tables are built once for a type and device and kept.
+/// The same turn of queries and keys in every block. Tables are built once for a type and device
+/// and kept.
 class Rope {
  public:
-  /// `fraction` of each head is turned. pairs: "half", "interleaved" or "published" (see ops::RopePairs).
-  /// Throws UserError when the turned width is not an even number in [2, head_width].
+  /// `fraction` of each head is turned. pairs: "half", "interleaved" or "published" (see
+  /// ops::RopePairs). Throws UserError when the turned width is not an even number in [2,
+  /// head_width].
   Rope(const ModelSize& size, double fraction, double base, const std::string& pairs);
   /// x: [B, T, H, Dh], T at most the context.
   torch::Tensor operator()(const torch::Tensor& x);
@@ -59,20 +63,25 @@ inline torch::Tensor split_heads(const torch::Tensor& x, int64_t num_heads) {
 inline torch::Tensor merge_heads(const torch::Tensor& x) { return x.flatten(2); }
 
 /// Rows of the embedding in the compute type. tokens: [B, T] int64. Returns [B, T, D].
-torch::Tensor embed_tokens(const torch::Tensor& weight, const torch::Tensor& tokens, torch::ScalarType compute_type);
+torch::Tensor embed_tokens(const torch::Tensor& weight, const torch::Tensor& tokens,
+                           torch::ScalarType compute_type);
 
-/// scale * (h W^T) in fp32 or wider. h: [B, T, D]; weight: [V, D]; scale: [V] or none. Returns [B, T, V].
+/// scale * (h W^T) in fp32 or wider. h: [B, T, D]; weight: [V, D]; scale: [V] or none. Returns [B,
+/// T, V].
 torch::Tensor head_logits(const torch::Tensor& h, const torch::Tensor& weight,
                           const std::optional<torch::Tensor>& scale = std::nullopt);
 
-/// Mean cross-entropy of head_logits(), nats per token, without holding the logits. targets: [B, T] int64.
-torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight, const std::optional<torch::Tensor>& scale,
-                        const torch::Tensor& targets);
+/// Mean cross-entropy of head_logits(), nats per token, without holding the logits. targets: [B, T]
+/// int64.
+torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
+                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets);
 
-/// Every parameter once, in registration order; tensors with two or more dimensions decay; no constraint.
+/// Every parameter once, in registration order; tensors with two or more dimensions decay; no
+/// constraint.
 std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module);
 
-/// True for a projection that writes into the residual stream: names that end in attn.o.weight or mlp.down.weight.
+/// True for a projection that writes into the residual stream: names that end in attn.o.weight or
+/// mlp.down.weight.
 bool writes_residual(const std::string& name);
 /// True when `name` is `leaf` or ends in "." + leaf.
 bool is_named(const std::string& name, const std::string& leaf);

@@ -1,9 +1,10 @@
-// The pre-norm transformer that the normalised ones are compared with: RMSNorm, RoPE, SwiGLU, no biases, untied head.
-// With the defaults it is the un-normalised GPT of NVIDIA/ngpt (the baseline of arXiv 2410.01131), but with a true
-// rotation in place of its position table (models/README.md). Not here: GPT+, which turns half of a head.
-//   a = rms(h) gamma_a;  q, k, v = W_qkv a;  h <- h + W_o (softmax_causal(q k^T / sqrt(Dh)) v)                       (1)
-//   m = rms(h) gamma_m;  h <- h + W_down ((W_up m) SiLU(W_gate m))                                                   (2)
-//   logits = W_head (rms(h) gamma)                                                                                   (3)
+// The pre-norm transformer that the normalised ones are compared with: RMSNorm, RoPE, SwiGLU, no
+// biases, untied head. With the defaults it is the un-normalised GPT of NVIDIA/ngpt (the baseline
+// of arXiv 2410.01131), but with a true rotation in place of its position table (models/README.md).
+// Not here: GPT+, which turns half of a head.
+//   a = rms(h) gamma_a;  q, k, v = W_qkv a;  h <- h + W_o (softmax_causal(q k^T / sqrt(Dh)) v) (1)
+//   m = rms(h) gamma_m;  h <- h + W_down ((W_up m) SiLU(W_gate m))                            (2)
+//   logits = W_head (rms(h) gamma)                                                            (3)
 // rms(x) = x / sqrt(mean x^2 + eps).
 // B batch, T tokens, D model width, H heads, Dh head width, F MLP width, V vocabulary.
 #pragma once
@@ -31,8 +32,9 @@ struct LlamaPrenormOptions {
   double rope_base = 10000;                // base of the angles
   std::string rope_pairs = "interleaved";  // which entries turn together: interleaved or half
   double rms_eps = 1e-6;                   // added to the mean square
-  // Standard deviation of the weights; projections into the residual stream have it divided by sqrt(2 L).
-  // scaled: 0.64 / sqrt(D), which is 0.02 at D = 1024. literal: 0.02 at every width, as published.
+  // Standard deviation of the weights; projections into the residual stream have it divided by
+  // sqrt(2 L). scaled: 0.64 / sqrt(D), which is 0.02 at D = 1024. literal: 0.02 at every width, as
+  // published.
   std::string init = "scaled";
 
   template <class Visitor>
@@ -46,7 +48,8 @@ struct LlamaPrenormOptions {
 };
 
 struct LlamaPrenormAttentionImpl : torch::nn::Module {
-  LlamaPrenormAttentionImpl(const ModelSize& size, const LlamaPrenormOptions& options, std::shared_ptr<Rope> rope)
+  LlamaPrenormAttentionImpl(const ModelSize& size, const LlamaPrenormOptions& options,
+                            std::shared_ptr<Rope> rope)
       : num_heads(size.num_heads), rms_eps(options.rms_eps), rope(std::move(rope)) {
     const int64_t inner = size.num_heads * size.head_width;
     norm = register_module("norm", Weight(at::IntArrayRef{size.width}));
@@ -74,7 +77,8 @@ struct LlamaPrenormAttentionImpl : torch::nn::Module {
 TORCH_MODULE(LlamaPrenormAttention);
 
 struct LlamaPrenormMlpImpl : torch::nn::Module {
-  LlamaPrenormMlpImpl(const ModelSize& size, const LlamaPrenormOptions& options) : rms_eps(options.rms_eps) {
+  LlamaPrenormMlpImpl(const ModelSize& size, const LlamaPrenormOptions& options)
+      : rms_eps(options.rms_eps) {
     norm = register_module("norm", Weight(at::IntArrayRef{size.width}));
     gate = register_module("gate", Weight(at::IntArrayRef{size.mlp_width, size.width}));
     up = register_module("up", Weight(at::IntArrayRef{size.mlp_width, size.width}));
@@ -93,7 +97,8 @@ struct LlamaPrenormMlpImpl : torch::nn::Module {
 TORCH_MODULE(LlamaPrenormMlp);
 
 struct LlamaPrenormBlockImpl : torch::nn::Module {
-  LlamaPrenormBlockImpl(const ModelSize& size, const LlamaPrenormOptions& options, std::shared_ptr<Rope> rope)
+  LlamaPrenormBlockImpl(const ModelSize& size, const LlamaPrenormOptions& options,
+                        std::shared_ptr<Rope> rope)
       : attn(register_module("attn", LlamaPrenormAttention(size, options, std::move(rope)))),
         mlp(register_module("mlp", LlamaPrenormMlp(size, options))) {}
 
@@ -109,8 +114,10 @@ TORCH_MODULE(LlamaPrenormBlock);
 
 class LlamaPrenorm : public Model {
  public:
-  LlamaPrenorm(const ModelSize& size, const LlamaPrenormOptions& options) : size_(size), options_(options) {
-    const auto rope = std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
+  LlamaPrenorm(const ModelSize& size, const LlamaPrenormOptions& options)
+      : size_(size), options_(options) {
+    const auto rope =
+        std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
     embed_ = register_module("embed", Weight(at::IntArrayRef{size.vocabulary, size.width}));
     const auto list = register_module("blocks", torch::nn::ModuleList());
     for (int64_t i = 0; i < size.num_layers; ++i) {
@@ -121,7 +128,8 @@ class LlamaPrenorm : public Model {
     head_ = register_module("head", Weight(at::IntArrayRef{size.vocabulary, size.width}));
   }
 
-  torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden = nullptr) override {
+  torch::Tensor logits(const torch::Tensor& tokens,
+                       std::vector<torch::Tensor>* hidden = nullptr) override {
     return head_logits(final_state(tokens, hidden), head_->weight);
   }
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override {
@@ -130,17 +138,21 @@ class LlamaPrenorm : public Model {
 
   void reset_parameters(uint64_t seed) override {
     torch::NoGradGuard no_grad;
-    const double std = options_.init == "literal" ? 0.02 : 0.64 / std::sqrt(static_cast<double>(size_.width));
+    const double std =
+        options_.init == "literal" ? 0.02 : 0.64 / std::sqrt(static_cast<double>(size_.width));
     const double residual_std = std / std::sqrt(2.0 * static_cast<double>(size_.num_layers));
     for (auto& item : named_parameters()) {
       if (item.value().dim() == 2)
-        ops::fill_normal_(item.value(), writes_residual(item.key()) ? residual_std : std, seed, item.key());
+        ops::fill_normal_(item.value(), writes_residual(item.key()) ? residual_std : std, seed,
+                          item.key());
       else
         item.value().fill_(1);  // gains
     }
   }
 
-  std::vector<ParameterGroup> parameter_groups() override { return groups_without_constraint(*this); }
+  std::vector<ParameterGroup> parameter_groups() override {
+    return groups_without_constraint(*this);
+  }
 
  private:
   torch::Tensor final_state(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden) {

@@ -1,4 +1,5 @@
-// Parameter counts, causality, gauge freedom and initialisation. Values and gradients: baselines/golden, by parity.
+// Parameter counts, causality, gauge freedom and initialisation. Values and gradients:
+// baselines/golden, by parity.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -11,14 +12,18 @@
 namespace normbench {
 namespace {
 
-std::shared_ptr<Model> make(const std::string& name, const ModelSize& size, const Json& options = Json::object()) {
+std::shared_ptr<Model> make(const std::string& name, const ModelSize& size,
+                            const Json& options = Json::object()) {
   return find_model(name).make(size, JsonObject(options, "test"));
 }
 
-// mlp_width is no multiple of the width and the head count is odd, so that a wrong axis or view cannot hide.
-const ModelSize kSmall = {.num_layers = 2, .width = 24, .num_heads = 3, .mlp_width = 34, .vocabulary = 29, .context = 12};
+// mlp_width is no multiple of the width and the head count is odd, so that a wrong axis or view
+// cannot hide.
+const ModelSize kSmall = {
+    .num_layers = 2, .width = 24, .num_heads = 3, .mlp_width = 34, .vocabulary = 29, .context = 12};
 
-std::shared_ptr<Model> small_in_double(const std::string& name, const Json& options = Json::object()) {
+std::shared_ptr<Model> small_in_double(const std::string& name,
+                                       const Json& options = Json::object()) {
   auto model = make(name, kSmall, options);
   model->reset_parameters(/*seed=*/7);
   model->to(torch::kDouble);
@@ -27,7 +32,8 @@ std::shared_ptr<Model> small_in_double(const std::string& name, const Json& opti
 }
 
 torch::Tensor small_tokens(int64_t stride) {
-  return (torch::arange(2 * kSmall.context, torch::kLong) * stride % kSmall.vocabulary).view({2, kSmall.context});
+  return (torch::arange(2 * kSmall.context, torch::kLong) * stride % kSmall.vocabulary)
+      .view({2, kSmall.context});
 }
 
 std::map<std::string, torch::Tensor> parameters_of(Model& model) {
@@ -36,10 +42,12 @@ std::map<std::string, torch::Tensor> parameters_of(Model& model) {
   return all;
 }
 
-int64_t count(const std::string& name, const ModelSize& size, const Json& options = Json::object()) {
+int64_t count(const std::string& name, const ModelSize& size,
+              const Json& options = Json::object()) {
   ShapesOnly no_memory;
   int64_t total = 0;
-  for (const auto& group : make(name, size, options)->parameter_groups()) total += group.tensor.numel();
+  for (const auto& group : make(name, size, options)->parameter_groups())
+    total += group.tensor.numel();
   return total;
 }
 
@@ -47,8 +55,9 @@ struct PaperSize {
   int64_t width, num_layers, num_heads, gpt_plus, ngpt, angpt;
 };
 
-// Truth: 16 d^2 L + 2 V d and the vectors of each model, which rounds to every size printed in arXiv 2505.22014 v2,
-// Table F.1. The gain g of QK-norm (one a layer) is not in those counts and is added here.
+// Truth: 16 d^2 L + 2 V d and the vectors of each model, which rounds to every size printed in
+// arXiv 2505.22014 v2, Table F.1. The gain g of QK-norm (one a layer) is not in those counts and is
+// added here.
 TEST(Models, HaveThePapersExactParameterCounts) {
   const PaperSize sizes[] = {{256, 6, 4, 32050432, 32114304, 32100480},
                              {384, 10, 6, 62234496, 62318976, 62284416},
@@ -57,11 +66,16 @@ TEST(Models, HaveThePapersExactParameterCounts) {
                              {1024, 24, 16, 505725952, 505996416, 505775232},
                              {1280, 36, 20, 1072590080, 1073053824, 1072639104}};
   for (const auto& s : sizes) {
-    const ModelSize size = {.num_layers = s.num_layers, .width = s.width, .num_heads = s.num_heads,
-                            .mlp_width = 4 * s.width, .vocabulary = 50304, .context = 2048};
+    const ModelSize size = {.num_layers = s.num_layers,
+                            .width = s.width,
+                            .num_heads = s.num_heads,
+                            .mlp_width = 4 * s.width,
+                            .vocabulary = 50304,
+                            .context = 2048};
     EXPECT_EQ(count("gpt_plus", size), s.gpt_plus + s.num_layers);
     EXPECT_EQ(count("gpt_plus", size, {{"qk_norm", false}}), s.gpt_plus);
-    EXPECT_EQ(count("gpt_plus", size, {{"g", "per_head"}}), s.gpt_plus + s.num_layers * s.num_heads);
+    EXPECT_EQ(count("gpt_plus", size, {{"g", "per_head"}}),
+              s.gpt_plus + s.num_layers * s.num_heads);
     EXPECT_EQ(count("ngpt", size), s.ngpt);
     EXPECT_EQ(count("ngpt", size, {{"qk_scale", "separate"}}), s.ngpt + s.num_layers * s.width);
     EXPECT_EQ(count("angpt", size), s.angpt + s.num_layers);
@@ -75,11 +89,14 @@ TEST(Models, LogitsDoNotDependOnLaterTokens) {
     const auto before = small_tokens(5);
     auto after = before.clone();
     const int64_t changed = 6;
-    after.index_put_({torch::indexing::Slice(), changed}, (after.select(1, changed) + 1) % kSmall.vocabulary);
-    const auto difference = (model->logits(before) - model->logits(after)).abs().amax({0, 2});  // [T]
+    after.index_put_({torch::indexing::Slice(), changed},
+                     (after.select(1, changed) + 1) % kSmall.vocabulary);
+    const auto difference =
+        (model->logits(before) - model->logits(after)).abs().amax({0, 2});  // [T]
     // Every sum over earlier tokens has the same terms in the same order: equal bits.
     EXPECT_EQ(difference.narrow(0, 0, changed).max().item<double>(), 0) << entry.name;
-    EXPECT_GT(difference.narrow(0, changed, kSmall.context - changed).min().item<double>(), 1e-9) << entry.name;
+    EXPECT_GT(difference.narrow(0, changed, kSmall.context - changed).min().item<double>(), 1e-9)
+        << entry.name;
   }
 }
 
@@ -88,7 +105,8 @@ TEST(Models, ShorterSequencesAreAPrefix) {
     const auto model = small_in_double(entry.name);
     const auto tokens = small_tokens(5);
     const auto whole = model->logits(tokens), part = model->logits(tokens.narrow(1, 0, 5));
-    // Products over other row counts may round differently: 1e-12 is 5e3 units of 2.2e-16, for 2 layers of sums of 34.
+    // Products over other row counts may round differently: 1e-12 is 5e3 units of 2.2e-16, for 2
+    // layers of sums of 34.
     EXPECT_LT((whole.narrow(1, 0, 5) - part).abs().max().item<double>(), 1e-12) << entry.name;
   }
 }
@@ -97,9 +115,11 @@ TEST(Models, LossIsTheCrossEntropyOfTheLogits) {
   for (const auto& entry : model_registry()) {
     const auto model = small_in_double(entry.name);
     const auto tokens = small_tokens(5), targets = small_tokens(11);
-    const auto expected = torch::nn::functional::cross_entropy(model->logits(tokens).flatten(0, 1), targets.flatten());
+    const auto expected = torch::nn::functional::cross_entropy(model->logits(tokens).flatten(0, 1),
+                                                               targets.flatten());
     const double loss = model->loss(tokens, targets).item<double>();
-    EXPECT_NEAR(loss, expected.item<double>(), 1e-13) << entry.name;  // double, a mean of 24 terms near 3.4
+    EXPECT_NEAR(loss, expected.item<double>(), 1e-13)
+        << entry.name;                                   // double, a mean of 24 terms near 3.4
     EXPECT_NEAR(loss, std::log(29), 0.7) << entry.name;  // a new model knows nothing: about ln V
   }
 }
@@ -119,19 +139,25 @@ double change(Model& a, Model& b) {
   loss_a.backward();
   loss_b.backward();
   for (const auto& [name, tensor] : from) {
-    const auto difference = (tensor.grad() - to.at(name).grad()).abs().max() / tensor.grad().abs().max();
+    const auto difference =
+        (tensor.grad() - to.at(name).grad()).abs().max() / tensor.grad().abs().max();
     worst = std::max(worst, difference.item<double>());
   }
   return worst;
 }
 
-// arXiv 2505.22014 v2: the exact norms of q, k and of both branches cancel these factors, forward and backward.
+// arXiv 2505.22014 v2: the exact norms of q, k and of both branches cancel these factors, forward
+// and backward.
 TEST(Angpt, FactorsThatTheNormsCancelChangeNothing) {
   const double d = 24, h = 8, f = 34;
-  const std::map<std::string, double> paper = {{"nu_qkv", std::sqrt(d / h)}, {"nu_p", std::sqrt(h / d)},
-                                               {"nu_u", std::sqrt(d / f)}, {"nu_acf", 3.74}, {"nu_d", std::sqrt(f / d)}};
+  const std::map<std::string, double> paper = {{"nu_qkv", std::sqrt(d / h)},
+                                               {"nu_p", std::sqrt(h / d)},
+                                               {"nu_u", std::sqrt(d / f)},
+                                               {"nu_acf", 3.74},
+                                               {"nu_d", std::sqrt(f / d)}};
   for (const auto& [name, value] : paper) {
-    const auto as_printed = small_in_double("angpt"), tripled = small_in_double("angpt", {{name, 3 * value}});
+    const auto as_printed = small_in_double("angpt"),
+               tripled = small_in_double("angpt", {{name, 3 * value}});
     // double; a gradient sums some hundred terms of 2.2e-16 over two layers
     EXPECT_LT(change(*as_printed, *tripled), 1e-10) << name;
   }
@@ -141,13 +167,16 @@ TEST(Angpt, TheFactorInsideSiluDoesChangeTheLoss) {
   const auto as_printed = small_in_double("angpt");
   const auto tripled = small_in_double("angpt", {{"nu_z", 3 * std::sqrt(24.0 / 34.0)}});
   EXPECT_GT(change(*as_printed, *tripled), 1e-3);
-  const auto as_printed_again = small_in_double("angpt"), without = small_in_double("angpt", {{"silu_sqrt_d", false}});
+  const auto as_printed_again = small_in_double("angpt"),
+             without = small_in_double("angpt", {{"silu_sqrt_d", false}});
   EXPECT_GT(change(*as_printed_again, *without), 1e-3);
 }
 
-// corrections of section 2.2: the factor sqrt(D) on the up half is cancelled by the norm of the branch.
+// corrections of section 2.2: the factor sqrt(D) on the up half is cancelled by the norm of the
+// branch.
 TEST(Ngpt, TheFactorOnTheUpHalfCancels) {
-  const auto both = small_in_double("ngpt"), gate = small_in_double("ngpt", {{"sqrt_d_on", "gate"}});
+  const auto both = small_in_double("ngpt"),
+             gate = small_in_double("ngpt", {{"sqrt_d_on", "gate"}});
   EXPECT_LT(change(*both, *gate), 1e-10);
 }
 
@@ -197,7 +226,8 @@ TEST(Models, NormalisedArmsStartOnTheirConstraint) {
       const int64_t axis = name == "ngpt" && writes_residual(group.name) ? 0 : 1;
       EXPECT_EQ(group.axis, axis) << group.name;
       const auto error = (group.tensor.to(torch::kDouble).norm(2, {axis}) - 1).abs().max();
-      EXPECT_LT(error.item<double>(), 2e-7) << group.name;  // one rounding of fp32, 1.2e-7, in each entry
+      EXPECT_LT(error.item<double>(), 2e-7)
+          << group.name;  // one rounding of fp32, 1.2e-7, in each entry
     }
   }
 }
@@ -227,7 +257,8 @@ TEST(GptPlus, StartsWithTheStandardDeviationOfItsRule) {
 }
 
 TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
-  const auto message = [](const std::string& name, const ModelSize& size, const Json& options) -> std::string {
+  const auto message = [](const std::string& name, const ModelSize& size,
+                          const Json& options) -> std::string {
     try {
       make(name, size, options);
     } catch (const UserError& error) {
@@ -241,9 +272,11 @@ TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
   ModelSize empty = kSmall;
   empty.mlp_width = 0;
   EXPECT_NE(message("ngpt", empty, Json::object()).find("mlp_width"), std::string::npos);
-  EXPECT_NE(message("ngptt", kSmall, Json::object()).find("did you mean \"ngpt\""), std::string::npos);
+  EXPECT_NE(message("ngptt", kSmall, Json::object()).find("did you mean \"ngpt\""),
+            std::string::npos);
   EXPECT_NE(message("ngpt", kSmall, {{"alpha_int", 1.0}}).find("alpha_init"), std::string::npos);
-  EXPECT_NE(message("ngpt", kSmall, {{"rope_pairs", "published"}, {"rope_fraction", 0.5}}).find("published"),
+  EXPECT_NE(message("ngpt", kSmall, {{"rope_pairs", "published"}, {"rope_fraction", 0.5}})
+                .find("published"),
             std::string::npos);
   EXPECT_NE(message("angpt", kSmall, {{"rope_fraction", 0.1}}).find("even"), std::string::npos);
 }
@@ -258,7 +291,8 @@ TEST(Models, ComputeInBf16WithFp32LossAndGradients) {
     const auto loss = model->loss(tokens, targets);
     loss.backward();
     EXPECT_EQ(loss.scalar_type(), torch::kFloat) << entry.name;
-    EXPECT_NEAR(loss.item<double>(), exact, 0.05) << entry.name;  // bf16 rounds by 2^-9, about 20 times in sequence
+    EXPECT_NEAR(loss.item<double>(), exact, 0.05)
+        << entry.name;  // bf16 rounds by 2^-9, about 20 times in sequence
     for (const auto& group : model->parameter_groups())
       EXPECT_EQ(group.tensor.grad().scalar_type(), torch::kFloat) << group.name;
   }

@@ -1,14 +1,17 @@
-// nGPT, the transformer on the unit sphere. Loshchilov et al., arXiv 2410.01131 v2, sections 2.1-2.6, and its public code
-// NVIDIA/ngpt, which differs in named options. Not here: the Mamba-2 hybrid, and anGPT, which bounds instead.
-//   logits = s_z (E_out h)                                                                                           (3)
-//   h <- norm(h + alpha_a (norm(attention(h)) - h))                                                                 (10)
-//   h <- norm(h + alpha_m (norm(mlp(h)) - h))                                                                       (11)
-//   q <- s_qk norm(q), k <- s_qk norm(k), after RoPE, a head at a time; softmax_causal(sqrt(Dh) q k^T)          (15, 16)
-//   u <- s_u u, v <- sqrt(D) s_v v; mlp = W_o (u SiLU(v))                                                       (20, 21)
-// norm(x) = x / ||x||_2 over the last dimension. A scale is stored as s^ (first value s_scale) and used as
-// s = s^ s_init / s_scale, so that Adam moves it s_init / s_scale times as fast (section 2.5).
-// Every weight has unit norm along D after each step: rows, but columns of the two projections into the stream.
-// Names: u = mlp.up, v = mlp.gate, W_o = mlp.down, s_u = scale_up, s_v = scale_gate, s_z = head.scale, E_in = embed.
+// nGPT, the transformer on the unit sphere. Loshchilov et al., arXiv 2410.01131 v2,
+// sections 2.1-2.6, and its public code NVIDIA/ngpt, which differs in named options. Not here: the
+// Mamba-2 hybrid, and anGPT, which bounds instead.
+//   logits = s_z (E_out h)                                                                    (3)
+//   h <- norm(h + alpha_a (norm(attention(h)) - h))                                          (10)
+//   h <- norm(h + alpha_m (norm(mlp(h)) - h))                                                (11)
+//   q <- s_qk norm(q), k <- s_qk norm(k), after RoPE, a head at a time                   (15, 16)
+//   attention(h) = W_p (softmax_causal(sqrt(Dh) q k^T) v)                                    (16)
+//   u <- s_u u, v <- sqrt(D) s_v v; mlp = W_o (u SiLU(v))                                (20, 21)
+// norm(x) = x / ||x||_2 over the last dimension. A scale is stored as s^ (first value s_scale) and
+// used as s = s^ s_init / s_scale, so that Adam moves it s_init / s_scale times as fast (2.5).
+// Every weight has unit norm along D after each step: rows, but columns of attn.o and mlp.down.
+// Names: W_p = attn.o, u = mlp.up, v = mlp.gate, W_o = mlp.down, s_u = scale_up, s_v = scale_gate,
+// s_z = head.scale, E_in = embed.
 // B batch, T tokens, D model width, H heads, Dh head width, F MLP width, V vocabulary.
 #pragma once
 
@@ -43,12 +46,16 @@ struct NgptOptions {
   double suv_scale = 1;      // stored first value of s_u and s_v
   double rope_base = 10000;  // base of the angles
   // Where the paper, its code and the anGPT paper's Table 1 part.
-  std::string residual_norm = "code";  // h in (10), (11): code = norm(h); none = h; entry = h, normalised once after E_in
-  std::string sqrt_d_on = "both";      // sqrt(D) on both halves of the MLP (code) or on the gate (paper); u's cancels
-  std::string qk_scale = "shared";     // one s_qk for q and k (code, and the parameter counts) or separate s_q, s_k
-  bool alpha_abs = true;               // use |alpha| (code)
-  double rope_fraction = 1;            // part of each head that is turned; the anGPT paper turns one half
-  std::string rope_pairs = "interleaved";  // interleaved, half, or published: the code's table, which is no rotation
+  // The h inside (10), (11): code = norm(h); none = h; entry = h, normalised once after E_in.
+  std::string residual_norm = "code";
+  // sqrt(D) on both halves of the MLP (code) or on the gate (paper); the one on u cancels.
+  std::string sqrt_d_on = "both";
+  // One shared s_qk for q and k (code, and the parameter counts), or separate s_q and s_k.
+  std::string qk_scale = "shared";
+  bool alpha_abs = true;     // use |alpha| (code)
+  double rope_fraction = 1;  // part of each head that is turned; the anGPT paper turns one half
+  // What turns together: interleaved, half, or published, the code's table, which is no rotation.
+  std::string rope_pairs = "interleaved";
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -118,7 +125,8 @@ struct NgptAttentionImpl : torch::nn::Module {
   NgptOptions options;
   std::shared_ptr<Rope> rope;
   Weight q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
-  torch::Tensor q_scale, k_scale, alpha;  // stored values: [D], head by head; the first two are one when shared
+  torch::Tensor q_scale, k_scale,
+      alpha;  // stored values: [D], head by head; the first two are one when shared
 };
 TORCH_MODULE(NgptAttention);
 
@@ -138,7 +146,8 @@ struct NgptMlpImpl : torch::nn::Module {
     const auto s_u = scale_up * (options.sqrt_d_on == "both" ? used * sqrt_d : used);
     const auto s_v = scale_gate * (used * sqrt_d);
     // (20): s_u (W_u h) = (diag(s_u) W_u) h, which scales F x D numbers instead of B x T x F.
-    const auto vu = ops::linear_many(h, {s_v.unsqueeze(1) * gate->weight, s_u.unsqueeze(1) * up->weight});
+    const auto vu =
+        ops::linear_many(h, {s_v.unsqueeze(1) * gate->weight, s_u.unsqueeze(1) * up->weight});
     return ops::linear(ops::swiglu(vu[0], vu[1]), down->weight);  // (21)
   }
   torch::Tensor step_size() const { return options.alpha(alpha); }
@@ -154,7 +163,8 @@ struct NgptBlockImpl : torch::nn::Module {
   NgptBlockImpl(const ModelSize& size, const NgptOptions& options, std::shared_ptr<Rope> rope)
       : attn(register_module("attn", NgptAttention(size, options, std::move(rope)))),
         mlp(register_module("mlp", NgptMlp(size, options))),
-        inputs(options.residual_norm == "code" ? ops::LerpInputs::kNormalizeBoth : ops::LerpInputs::kNormalizeBranch) {}
+        inputs(options.residual_norm == "code" ? ops::LerpInputs::kNormalizeBoth
+                                               : ops::LerpInputs::kNormalizeBranch) {}
 
   torch::Tensor forward(torch::Tensor h) {
     h = ops::lerp_normalize(h, attn->forward(h), attn->step_size(), inputs);   // (10)
@@ -172,7 +182,8 @@ class Ngpt : public Model {
   Ngpt(const ModelSize& size, NgptOptions options) : size_(size) {
     options.resolve(size);
     options_ = options;
-    const auto rope = std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
+    const auto rope =
+        std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
     embed_ = register_module("embed", Weight(at::IntArrayRef{size.vocabulary, size.width}));
     const auto list = register_module("blocks", torch::nn::ModuleList());
     for (int64_t i = 0; i < size.num_layers; ++i) {
@@ -183,7 +194,8 @@ class Ngpt : public Model {
     head_scale_ = head_->register_parameter("scale", new_parameter({size.vocabulary}));
   }
 
-  torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden = nullptr) override {
+  torch::Tensor logits(const torch::Tensor& tokens,
+                       std::vector<torch::Tensor>* hidden = nullptr) override {
     return head_logits(final_state(tokens, hidden), head_->weight, s_z());  // (3)
   }
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override {
@@ -194,7 +206,8 @@ class Ngpt : public Model {
     torch::NoGradGuard no_grad;
     for (auto& group : parameter_groups()) {
       if (group.tensor.dim() == 2) {
-        ops::fill_normal_(group.tensor, 1 / std::sqrt(static_cast<double>(size_.width)), seed, group.name);
+        ops::fill_normal_(group.tensor, 1 / std::sqrt(static_cast<double>(size_.width)), seed,
+                          group.name);
         constrain_(group);
       } else {
         group.tensor.fill_(stored_first_value(group.name));
@@ -239,6 +252,7 @@ class Ngpt : public Model {
 
 }  // namespace normbench
 
-// Where this differs from the paper: s_qk has an entry for each head and dimension, as in the code (the paper prints one
-// head's). A vector of zeros stays zero instead of becoming NaN. The code starts the two projections into the stream
-// smaller by sqrt(2 L), which the first normalisation undoes.
+// Where this differs from the paper: s_qk has an entry for each head and dimension, as in the code
+// (the paper prints one head's). A vector of zeros stays zero instead of becoming NaN. The code
+// starts the two projections into the stream smaller by sqrt(2 L), which the first normalisation
+// undoes.

@@ -27,7 +27,8 @@ const std::vector<ModelEntry>& model_registry() {
   static const std::vector<ModelEntry> entries = {
       entry<Angpt, AngptOptions>("angpt", "arXiv 2505.22014 v2, Table 1"),
       entry<GptPlus, GptPlusOptions>("gpt_plus", "arXiv 2505.22014 v2, Table 1"),
-      entry<LlamaPrenorm, LlamaPrenormOptions>("llama_prenorm", "NVIDIA/ngpt ed19eb2, the baseline of arXiv 2410.01131"),
+      entry<LlamaPrenorm, LlamaPrenormOptions>(
+          "llama_prenorm", "NVIDIA/ngpt ed19eb2, the baseline of arXiv 2410.01131"),
       entry<Ngpt, NgptOptions>("ngpt", "arXiv 2410.01131 v2, sections 2.1-2.6"),
   };
   return entries;

@@ -9,7 +9,8 @@
 
 namespace normbench {
 
-AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& options) : options_(options) {
+AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& options)
+    : options_(options) {
   const auto in_range = [](const char* name, double value, bool fits, const char* expected) {
     if (!fits)
       throw UserError({.what = "an option of adamw is out of range",
@@ -24,9 +25,10 @@ AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& opti
 
   bool fusible = true;
   for (const auto& group : groups) {
-    slots_.push_back({group.name, group.tensor, torch::zeros_like(group.tensor), torch::zeros_like(group.tensor),
-                      group.decay ? options.weight_decay : 0.0});
-    fusible = fusible && group.tensor.device().is_cpu() && group.tensor.scalar_type() == torch::kFloat;
+    slots_.push_back({group.name, group.tensor, torch::zeros_like(group.tensor),
+                      torch::zeros_like(group.tensor), group.decay ? options.weight_decay : 0.0});
+    fusible =
+        fusible && group.tensor.device().is_cpu() && group.tensor.scalar_type() == torch::kFloat;
   }
   if (options.implementation == "fused" && !fusible)
     throw UserError({.what = "the fused AdamW works on fp32 weights on the CPU only",
@@ -47,12 +49,12 @@ void AdamW::step_plain(double lr) {
   for (auto& [name, theta, m, v, weight_decay] : slots_) {
     const auto g = theta.grad();
     if (!g.defined()) continue;
-    m.lerp_(g, 1 - options_.beta1);                                  // line 7
-    v.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);       // line 8
-    const auto m_hat = m / (1 - std::pow(options_.beta1, t));        // line 9
-    const auto v_hat = v / (1 - std::pow(options_.beta2, t));        // line 10
-    theta.mul_(1 - lr * weight_decay);                               // line 12, decay
-    theta.addcdiv_(m_hat, v_hat.sqrt().add_(options_.eps), -lr);     // line 12, step
+    m.lerp_(g, 1 - options_.beta1);                               // line 7
+    v.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);    // line 8
+    const auto m_hat = m / (1 - std::pow(options_.beta1, t));     // line 9
+    const auto v_hat = v / (1 - std::pow(options_.beta2, t));     // line 10
+    theta.mul_(1 - lr * weight_decay);                            // line 12, decay
+    theta.addcdiv_(m_hat, v_hat.sqrt().add_(options_.eps), -lr);  // line 12, step
   }
 }
 
@@ -69,9 +71,11 @@ void AdamW::step_fused(double lr) {
     }
     if (theta.empty()) continue;
     // The kernel reads the count of the step that it makes, one for each tensor.
-    const std::vector<torch::Tensor> t(theta.size(), torch::scalar_tensor(static_cast<double>(t_), torch::kFloat));
+    const std::vector<torch::Tensor> t(
+        theta.size(), torch::scalar_tensor(static_cast<double>(t_), torch::kFloat));
     at::_fused_adamw_(theta, g, m, v, /*max_exp_avg_sqs=*/{}, t, lr, options_.beta1, options_.beta2,
-                      decays ? options_.weight_decay : 0.0, options_.eps, /*amsgrad=*/false, /*maximize=*/false);
+                      decays ? options_.weight_decay : 0.0, options_.eps, /*amsgrad=*/false,
+                      /*maximize=*/false);
   }
 }
 
@@ -98,13 +102,15 @@ void AdamW::load_state(const std::map<std::string, torch::Tensor>& state) {
   const auto copy = [&](torch::Tensor& to, const std::string& name) {
     const auto from = find(name);
     if (from.sizes() != to.sizes() || from.scalar_type() != to.scalar_type())
-      throw UserError({.what = "the optimiser's state in the checkpoint does not fit the model", .where = name});
+      throw UserError({.what = "the optimiser's state in the checkpoint does not fit the model",
+                       .where = name});
     to.copy_(from);
   };
   if (state.size() != 2 * slots_.size() + 1)
-    throw UserError({.what = "the checkpoint holds another number of optimiser tensors than the model needs",
-                     .found = std::to_string(state.size()),
-                     .expected = std::to_string(2 * slots_.size() + 1)});
+    throw UserError(
+        {.what = "the checkpoint holds another number of optimiser tensors than the model needs",
+         .found = std::to_string(state.size()),
+         .expected = std::to_string(2 * slots_.size() + 1)});
   for (auto& slot : slots_) {
     copy(slot.m, "m." + slot.name);
     copy(slot.v, "v." + slot.name);

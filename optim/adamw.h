@@ -1,9 +1,9 @@
-// AdamW. Loshchilov & Hutter, arXiv 1711.05101, Algorithm 2. State and arithmetic in the type of the master weight.
-// Differs, as LibTorch does: the decay is lr * lambda; line 12 has eta_t * lambda without the base rate. Adam is
-// weight_decay = 0.
-//   t <- t + 1;  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2                                   (lines 5, 7, 8)
-//   m^ = m / (1 - b1^t);  v^ = v / (1 - b2^t)                                                        (lines 9, 10)
-//   theta <- theta - lr (m^ / (sqrt(v^) + eps) + lambda theta)                                       (line 12)
+// AdamW. Loshchilov & Hutter, arXiv 1711.05101, Algorithm 2. State and arithmetic in the type of
+// the master weight. Differs, as LibTorch does: the decay is lr * lambda; line 12 has eta_t *
+// lambda without the base rate. Adam is weight_decay = 0.
+//   t <- t + 1;  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2                (lines 5, 7, 8)
+//   m^ = m / (1 - b1^t);  v^ = v / (1 - b2^t)                                       (lines 9, 10)
+//   theta <- theta - lr (m^ / (sqrt(v^) + eps) + lambda theta)                          (line 12)
 #pragma once
 
 #include <torch/types.h>
@@ -17,12 +17,14 @@
 namespace normbench {
 
 struct AdamWOptions {
-  double beta1 = 0.9;         // decay of the first moment a step
-  double beta2 = 0.95;        // decay of the second moment; anGPT's sweep takes 0.99 below 100 M parameters
-  double eps = 1e-8;          // added to sqrt(v^): LibTorch's default, nGPT's value; the anGPT paper has 1e-9
+  double beta1 = 0.9;  // decay of the first moment a step
+  double beta2 =
+      0.95;  // decay of the second moment; anGPT's sweep takes 0.99 below 100 M parameters
+  double eps =
+      1e-8;  // added to sqrt(v^): LibTorch's default, nGPT's value; the anGPT paper has 1e-9
   double weight_decay = 0.1;  // lambda, on the tensors whose group decays; 0 for nGPT and anGPT
-  // plain: the lines above, one after the other. fused: LibTorch's kernel for fp32 on the CPU, equal within rounding.
-  // auto: fused where it exists.
+  // plain: the lines above, one after the other. fused: LibTorch's kernel for fp32 on the CPU,
+  // equal within rounding. auto: fused where it exists.
   std::string implementation = "auto";
 
   template <class Visitor>
@@ -37,7 +39,8 @@ struct AdamWOptions {
 
 class AdamW : public Optimizer {
  public:
-  /// Throws UserError when `fused` is asked for and a weight is not fp32 on the CPU, or an option is out of range.
+  /// Throws UserError when `fused` is asked for and a weight is not fp32 on the CPU, or an option
+  /// is out of range.
   AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& options);
 
   void step(double lr) override;

@@ -11,13 +11,15 @@ namespace {
 std::vector<ParameterGroup> toy_groups(torch::ScalarType type) {
   const auto options = torch::TensorOptions(type);
   std::vector<ParameterGroup> groups;
-  groups.push_back({.name = "w", .tensor = torch::linspace(-1, 1, 35, options).view({5, 7}), .decay = true});
+  groups.push_back(
+      {.name = "w", .tensor = torch::linspace(-1, 1, 35, options).view({5, 7}), .decay = true});
   groups.push_back({.name = "b", .tensor = torch::linspace(-2, 1, 6, options)});
   for (auto& group : groups) group.tensor.requires_grad_();
   return groups;
 }
 
-/// A gradient that depends on the weights, so that errors grow, and changes sign and size over the steps.
+/// A gradient that depends on the weights, so that errors grow, and changes sign and size over the
+/// steps.
 void set_gradients(const std::vector<ParameterGroup>& groups, int t) {
   for (const auto& group : groups) {
     const auto w = group.tensor.detach();
@@ -32,9 +34,10 @@ TEST(AdamW, MakesTheStepsOfLibTorchInDouble) {
     return std::make_unique<torch::optim::AdamWOptions>(
         torch::optim::AdamWOptions().betas({0.9, 0.95}).eps(1e-8).weight_decay(decay));
   };
-  torch::optim::AdamW reference({torch::optim::OptimizerParamGroup({theirs[0].tensor}, options(0.1)),
-                                 torch::optim::OptimizerParamGroup({theirs[1].tensor}, options(0.0))},
-                                torch::optim::AdamWOptions());
+  torch::optim::AdamW reference(
+      {torch::optim::OptimizerParamGroup({theirs[0].tensor}, options(0.1)),
+       torch::optim::OptimizerParamGroup({theirs[1].tensor}, options(0.0))},
+      torch::optim::AdamWOptions());
   for (int t = 1; t <= 200; ++t) {
     const double lr = 0.01 / t;
     set_gradients(ours, t);
@@ -45,8 +48,10 @@ TEST(AdamW, MakesTheStepsOfLibTorchInDouble) {
     reference.step();
   }
   for (size_t i = 0; i < ours.size(); ++i)
-    // 200 steps whose terms round at 2.2e-16 of weights near 1: 4e-14; x 10 for the other order of operations
-    EXPECT_LT((ours[i].tensor - theirs[i].tensor).abs().max().item<double>(), 5e-13) << ours[i].name;
+    // 200 steps whose terms round at 2.2e-16 of weights near 1: 4e-14; x 10 for the other order of
+    // operations
+    EXPECT_LT((ours[i].tensor - theirs[i].tensor).abs().max().item<double>(), 5e-13)
+        << ours[i].name;
 }
 
 TEST(AdamW, FusedKernelEqualsTheReadableLines) {
@@ -59,8 +64,10 @@ TEST(AdamW, FusedKernelEqualsTheReadableLines) {
     b.step(0.01);
   }
   for (size_t i = 0; i < plain.size(); ++i)
-    // fp32 rounds weights near 1 by 6e-8 a step: 3e-6 over 50 steps; x 4 because the gradient depends on the weights
-    EXPECT_LT((plain[i].tensor - fused[i].tensor).abs().max().item<double>(), 1.2e-5) << plain[i].name;
+    // fp32 rounds weights near 1 by 6e-8 a step: 3e-6 over 50 steps; x 4 because the gradient
+    // depends on the weights
+    EXPECT_LT((plain[i].tensor - fused[i].tensor).abs().max().item<double>(), 1.2e-5)
+        << plain[i].name;
 }
 
 TEST(AdamW, DecayActsOnTheGroupsThatDecay) {
@@ -68,7 +75,8 @@ TEST(AdamW, DecayActsOnTheGroupsThatDecay) {
   const auto w = groups[0].tensor.detach().clone(), b = groups[1].tensor.detach().clone();
   for (const auto& group : groups) group.tensor.mutable_grad() = torch::zeros_like(group.tensor);
   AdamW(groups, {.weight_decay = 0.5}).step(0.1);
-  EXPECT_LT((groups[0].tensor - w * 0.95).abs().max().item<double>(), 1e-7);  // fp32 rounding of numbers up to 1
+  EXPECT_LT((groups[0].tensor - w * 0.95).abs().max().item<double>(),
+            1e-7);  // fp32 rounding of numbers up to 1
   EXPECT_TRUE(groups[1].tensor.equal(b));
 }
 
@@ -93,7 +101,8 @@ TEST(AdamW, ContinuesFromItsStateBitByBit) {
     after.load_state(saved);
     train(after, resumed, 10, 20);
     for (size_t i = 0; i < straight.size(); ++i)
-      EXPECT_TRUE(straight[i].tensor.equal(resumed[i].tensor)) << implementation << " " << straight[i].name;
+      EXPECT_TRUE(straight[i].tensor.equal(resumed[i].tensor))
+          << implementation << " " << straight[i].name;
   }
 }
 

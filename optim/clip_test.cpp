@@ -14,7 +14,8 @@ std::vector<ParameterGroup> with_gradients(double a, double b) {
     groups.push_back({.name = "w", .tensor = torch::zeros({2}, torch::kDouble).requires_grad_()});
     groups.back().tensor.mutable_grad() = torch::full({2}, value, torch::kDouble);
   }
-  groups.push_back({.name = "unused", .tensor = torch::zeros({2}).requires_grad_()});  // has no gradient
+  groups.push_back(
+      {.name = "unused", .tensor = torch::zeros({2}).requires_grad_()});  // has no gradient
   return groups;
 }
 

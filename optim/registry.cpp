@@ -9,7 +9,8 @@ namespace {
 template <class Algorithm, class Options>
 OptimizerEntry entry(const std::string& name, const std::string& paper) {
   return {name, paper, options_json(Options{}),
-          [](std::vector<ParameterGroup> groups, const JsonObject& options) -> std::unique_ptr<Optimizer> {
+          [](std::vector<ParameterGroup> groups,
+             const JsonObject& options) -> std::unique_ptr<Optimizer> {
             return std::make_unique<Algorithm>(std::move(groups), read_options<Options>(options));
           }};
 }

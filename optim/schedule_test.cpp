@@ -7,7 +7,8 @@
 namespace normbench {
 namespace {
 
-Schedule make(const std::string& name, int64_t steps, double peak, const Json& options = Json::object()) {
+Schedule make(const std::string& name, int64_t steps, double peak,
+              const Json& options = Json::object()) {
   return find_schedule(name).make(steps, peak, JsonObject(options, "test"));
 }
 
@@ -17,7 +18,8 @@ TEST(Schedule, StartsAtOneStepOfWarmUpAndEndsAtItsFloor) {
     EXPECT_DOUBLE_EQ(lr(1), 0.002) << name;
     EXPECT_DOUBLE_EQ(lr(10), 0.02) << name;
     EXPECT_DOUBLE_EQ(lr(100), 0.0002) << name;
-    EXPECT_DOUBLE_EQ(lr(55), (0.02 + 0.0002) / 2) << name;  // half way through the decay, both at one half
+    EXPECT_DOUBLE_EQ(lr(55), (0.02 + 0.0002) / 2)
+        << name;  // half way through the decay, both at one half
     for (int64_t t = 11; t <= 100; ++t) EXPECT_LT(lr(t), lr(t - 1)) << name << " " << t;
   }
   EXPECT_DOUBLE_EQ(make("constant", 100, 0.02, {{"warmup_steps", 4}})(1), 0.005);
@@ -36,7 +38,8 @@ TEST(Schedule, CosineHasTheQuarterPointsOfACosine) {
 }
 
 TEST(Schedule, ScalesWithThePeak) {
-  const auto one = make("cosine", 50, 1, {{"final_fraction", 0.01}}), two = make("cosine", 50, 2, {{"final_fraction", 0.01}});
+  const auto one = make("cosine", 50, 1, {{"final_fraction", 0.01}}),
+             two = make("cosine", 50, 2, {{"final_fraction", 0.01}});
   for (int64_t t = 1; t <= 50; ++t) EXPECT_DOUBLE_EQ(two(t), 2 * one(t));
 }
 

@@ -28,7 +28,8 @@ std::string exponent(double value) {
 }  // namespace
 
 bool ParityReport::passed() const {
-  return !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.error <= tolerance; });
+  return !rows.empty() && std::all_of(rows.begin(), rows.end(),
+                                      [&](const auto& row) { return row.error <= tolerance; });
 }
 
 ParityReport check_parity(const std::string& path) {
@@ -51,8 +52,9 @@ std::string parity_text(const ParityReport& report) {
     if (row.error > report.tolerance) text += "  DIFFERS";
     text += (row.note.empty() ? "" : "  " + row.note) + "\n";
   }
-  text += std::string("  ") + (report.passed() ? "PASS" : "FAIL") + ": " + std::to_string(report.rows.size()) +
-          " values compared, " + std::to_string(report.num_read) + " tensors read";
+  text += std::string("  ") + (report.passed() ? "PASS" : "FAIL") + ": " +
+          std::to_string(report.rows.size()) + " values compared, " +
+          std::to_string(report.num_read) + " tensors read";
   if (worst) text += ", worst " + exponent(worst->error) + " (" + worst->name + ")";
   return text + ", tolerance " + exponent(report.tolerance) + "\n";
 }

@@ -28,14 +28,17 @@ torch::Tensor read_tensor(const TensorEntry& entry, const std::string& name) {
                     : entry.dtype == "I32" ? torch::kInt
                     : entry.dtype == "BOOL" || entry.dtype == "U8"
                         ? torch::kByte
-                        : throw UserError({.what = "parity does not read this tensor type", .where = name,
-                                           .found = entry.dtype, .expected = "F64, F32, I64, I32, U8 or BOOL"});
+                        : throw UserError({.what = "parity does not read this tensor type",
+                                           .where = name,
+                                           .found = entry.dtype,
+                                           .expected = "F64, F32, I64, I32, U8 or BOOL"});
   auto tensor = torch::empty(entry.shape, type);
   if (!entry.bytes.empty()) std::memcpy(tensor.data_ptr(), entry.bytes.data(), entry.bytes.size());
   return tensor.to(tensor.is_floating_point() ? torch::kDouble : torch::kLong);
 }
 
-/// max |a - b| / max |b| over `dims`; the magnitude of a vanishing b is 1, so that its error is absolute.
+/// max |a - b| / max |b| over `dims`; the magnitude of a vanishing b is 1, so that its error is
+/// absolute.
 double relative_error(const torch::Tensor& a, const torch::Tensor& b, ParityScale scale) {
   if (b.numel() == 0) return 0;
   const bool rows = scale == ParityScale::kRow && b.dim() > 0;
@@ -52,13 +55,17 @@ double relative_error(const torch::Tensor& a, const torch::Tensor& b, ParityScal
 ParityCase::ParityCase(const std::string& path) : file_(path) {
   const auto format = metadata(file_, "format");
   if (format != "normbench-golden-1")
-    throw UserError({.what = "unknown format of a golden file", .where = path, .found = format,
+    throw UserError({.what = "unknown format of a golden file",
+                     .where = path,
+                     .found = format,
                      .expected = "normbench-golden-1"});
   kind_ = metadata(file_, "model");
   config_ = parse_json(metadata(file_, "config"), path);
   const Json tolerance = parse_json(metadata(file_, "tolerance"), path);
   if (!tolerance.is_number() || !(tolerance.get<double>() > 0 && tolerance.get<double>() < 1))
-    throw UserError({.what = "a tolerance that cannot fail or cannot pass", .where = path, .found = tolerance.dump(),
+    throw UserError({.what = "a tolerance that cannot fail or cannot pass",
+                     .where = path,
+                     .found = tolerance.dump(),
                      .expected = "a number between 0 and 1"});
   tolerance_ = tolerance.get<double>();
 }
@@ -73,7 +80,8 @@ std::vector<std::string> ParityCase::names_after(const std::string& prefix) cons
 torch::Tensor ParityCase::tensor(const std::string& name) const {
   const auto found = file_.tensors().find(name);
   if (found == file_.tensors().end())
-    throw UserError({.what = "the golden file lacks a tensor that its config asks for", .where = file_.path(),
+    throw UserError({.what = "the golden file lacks a tensor that its config asks for",
+                     .where = file_.path(),
                      .expected = name});
   return read_tensor(found->second, name);
 }
@@ -88,8 +96,8 @@ void ParityCase::expect(const std::string& name, const torch::Tensor& ours, Pari
   expect_values(name, ours, tensor(name), scale);
 }
 
-void ParityCase::expect_values(const std::string& name, const torch::Tensor& ours, const torch::Tensor& theirs,
-                               ParityScale scale) {
+void ParityCase::expect_values(const std::string& name, const torch::Tensor& ours,
+                               const torch::Tensor& theirs, ParityScale scale) {
   compared_.insert(name);
   if (!ours.defined()) {
     rows_.push_back({name, kInfinite, "nothing was computed (no gradient reaches it)"});
@@ -98,21 +106,30 @@ void ParityCase::expect_values(const std::string& name, const torch::Tensor& our
     shapes << "shape is " << ours.sizes() << ", the file has " << theirs.sizes();
     rows_.push_back({name, kInfinite, shapes.str()});
   } else {
-    rows_.push_back({name, relative_error(ours.detach().to(torch::kDouble), theirs.to(torch::kDouble), scale), ""});
+    rows_.push_back(
+        {name, relative_error(ours.detach().to(torch::kDouble), theirs.to(torch::kDouble), scale),
+         ""});
   }
 }
 
 void ParityCase::expect_number(const std::string& name, double ours, double theirs) {
-  rows_.push_back({name, relative_error(torch::scalar_tensor(ours, torch::kDouble),
-                                        torch::scalar_tensor(theirs, torch::kDouble), ParityScale::kTensor), ""});
+  rows_.push_back(
+      {name,
+       relative_error(torch::scalar_tensor(ours, torch::kDouble),
+                      torch::scalar_tensor(theirs, torch::kDouble), ParityScale::kTensor),
+       ""});
 }
 
 ParityReport ParityCase::finish(const std::string& kind) const {
-  ParityReport report{.file = file_.path(), .kind = kind, .tolerance = tolerance_,
-                      .num_read = static_cast<int64_t>(read_.size()), .rows = rows_};
+  ParityReport report{.file = file_.path(),
+                      .kind = kind,
+                      .tolerance = tolerance_,
+                      .num_read = static_cast<int64_t>(read_.size()),
+                      .rows = rows_};
   for (const auto& [name, entry] : file_.tensors())
     if (!read_.count(name) && !compared_.count(name))
-      report.rows.push_back({name, kInfinite, "not compared: nothing here computes a tensor of this name"});
+      report.rows.push_back(
+          {name, kInfinite, "not compared: nothing here computes a tensor of this name"});
   return report;
 }
 

@@ -16,7 +16,8 @@ namespace normbench {
 /// Over what the error of a tensor is relative.
 enum class ParityScale {
   kTensor,  // its largest magnitude
-  kRow,     // the largest magnitude of each row (last dimension): for inputs whose rows differ by decades
+  kRow,     // the largest magnitude of each row (last dimension): for inputs whose rows differ by
+            // decades
 };
 
 class ParityCase {
@@ -29,16 +30,18 @@ class ParityCase {
   bool has(const std::string& name) const { return file_.tensors().count(name) != 0; }
   /// Names that start with `prefix`, without it.
   std::vector<std::string> names_after(const std::string& prefix) const;
-  /// A tensor of the file as fp64 (or int64), and marks it as read. Throws UserError when it is absent.
+  /// A tensor of the file as fp64 (or int64), and marks it as read. Throws UserError when it is
+  /// absent.
   torch::Tensor input(const std::string& name);
   /// The same without marking it.
   torch::Tensor tensor(const std::string& name) const;
 
   /// Compares with the tensor `name` of the file, which must be there.
-  void expect(const std::string& name, const torch::Tensor& ours, ParityScale scale = ParityScale::kTensor);
+  void expect(const std::string& name, const torch::Tensor& ours,
+              ParityScale scale = ParityScale::kTensor);
   /// The same when the caller has repaired the file's values (and says why).
-  void expect_values(const std::string& name, const torch::Tensor& ours, const torch::Tensor& theirs,
-                     ParityScale scale = ParityScale::kTensor);
+  void expect_values(const std::string& name, const torch::Tensor& ours,
+                     const torch::Tensor& theirs, ParityScale scale = ParityScale::kTensor);
   /// Compares a number of the config.
   void expect_number(const std::string& name, double ours, double theirs);
 
@@ -64,7 +67,8 @@ std::string check_schedule_parity(ParityCase& golden);
 template <class T>
 void require_value(const JsonObject& config, const std::string& key, const T& expected) {
   const T found = config.optional<T>(key, expected);
-  if (found != expected) config.fail(key, "parity cannot rebuild this", Json(found).dump(), Json(expected).dump());
+  if (found != expected)
+    config.fail(key, "parity cannot rebuild this", Json(found).dump(), Json(expected).dump());
 }
 
 }  // namespace normbench

@@ -17,8 +17,11 @@ std::string batch_suffix(size_t i) { return i == 0 ? "" : "." + std::to_string(i
 void require_shape(const std::string& name, const torch::Tensor& found, at::IntArrayRef expected) {
   if (found.sizes() == expected) return;
   const auto text = [](at::IntArrayRef shape) { return Json(shape.vec()).dump(); };
-  throw UserError({.what = "a tensor of the golden file does not have the shape that its config says", .where = name,
-                   .found = text(found.sizes()), .expected = text(expected)});
+  throw UserError(
+      {.what = "a tensor of the golden file does not have the shape that its config says",
+       .where = name,
+       .found = text(found.sizes()),
+       .expected = text(expected)});
 }
 
 void load_parameters(ParityCase& golden, const std::vector<ParameterGroup>& groups) {
@@ -44,15 +47,19 @@ void check_constraint(ParityCase& golden, const std::vector<ParameterGroup>& gro
   }
 }
 
-/// Clip, update, constraint, as often as the file has learning rates; the gradients of the first batch are there.
-void check_steps(ParityCase& golden, Model& model, const std::vector<ParameterGroup>& groups, const ParityModel& what) {
+/// Clip, update, constraint, as often as the file has learning rates; the gradients of the first
+/// batch are there.
+void check_steps(ParityCase& golden, Model& model, const std::vector<ParameterGroup>& groups,
+                 const ParityModel& what) {
   const auto& entry = find_optimizer("adamw");
-  const auto optimizer = entry.make(groups, JsonObject(what.optimizer_options, "config", "/optimizer"));
+  const auto optimizer =
+      entry.make(groups, JsonObject(what.optimizer_options, "config", "/optimizer"));
   for (size_t i = 0; i < what.lr.size(); ++i) {
     const auto suffix = batch_suffix(i);
     if (i > 0) {
       clear_gradients(groups);
-      const auto loss = model.loss(golden.input("input.tokens" + suffix), golden.input("input.targets" + suffix));
+      const auto loss =
+          model.loss(golden.input("input.tokens" + suffix), golden.input("input.targets" + suffix));
       golden.expect("out.loss" + suffix, loss);
       loss.backward();
     }
@@ -94,7 +101,8 @@ std::string check_model_parity(ParityCase& golden) {
   const auto logits = model->logits(tokens, &hidden);
   if (golden.has("out.logits")) golden.expect("out.logits", logits);
   for (size_t i = 0; i < hidden.size(); ++i)
-    if (golden.has("out.hidden." + std::to_string(i))) golden.expect("out.hidden." + std::to_string(i), hidden[i]);
+    if (golden.has("out.hidden." + std::to_string(i)))
+      golden.expect("out.hidden." + std::to_string(i), hidden[i]);
 
   const auto loss = model->loss(tokens, targets);
   golden.expect("out.loss", loss);

@@ -14,16 +14,17 @@ namespace normbench {
 struct ParityModel {
   std::string name;
   ModelSize size;
-  Json options;             // for ModelEntry::make
-  int64_t batch = 0;        // B
+  Json options;       // for ModelEntry::make
+  int64_t batch = 0;  // B
   bool has_optimizer = false;
-  std::vector<double> lr;   // one a step
-  Json optimizer_options;   // of adamw
+  std::vector<double> lr;  // one a step
+  Json optimizer_options;  // of adamw
   double clip_norm = 0;
 };
 
-/// Reads every key of the config, and compares the numbers that only repeat what the model computes itself (softmax
-/// scale, nu factors, learning rates). Throws UserError on a key or a meaning that it does not know.
+/// Reads every key of the config, and compares the numbers that only repeat what the model computes
+/// itself (softmax scale, nu factors, learning rates). Throws UserError on a key or a meaning that
+/// it does not know.
 ParityModel read_parity_model(ParityCase& golden);
 
 }  // namespace normbench

@@ -1,5 +1,5 @@
-// The config of a golden model file. Keys that change what is computed become options or are compared; keys that only
-// explain it in words are listed in kWords.
+// The config of a golden model file. Keys that change what is computed become options or are
+// compared; keys that only explain it in words are listed in kWords.
 #include <algorithm>
 #include <cmath>
 
@@ -11,10 +11,25 @@ namespace normbench {
 
 namespace {
 
-/// Words about what other keys and the tensors already fix, and the seeds of numbers that the file holds itself.
-constexpr const char* kWords[] = {"seed", "norm", "qk_norm_def", "qk_scale_shape", "used_value", "block_input", "order",
-                                  "param_state", "unconstrained_note", "steps_note", "g_parameterisation",
-                                  "nu_alpha_def", "embedding", "constraint", "base_scale", "z", "folding"};
+/// Words about what other keys and the tensors already fix, and the seeds of numbers that the file
+/// holds itself.
+constexpr const char* kWords[] = {"seed",
+                                  "norm",
+                                  "qk_norm_def",
+                                  "qk_scale_shape",
+                                  "used_value",
+                                  "block_input",
+                                  "order",
+                                  "param_state",
+                                  "unconstrained_note",
+                                  "steps_note",
+                                  "g_parameterisation",
+                                  "nu_alpha_def",
+                                  "embedding",
+                                  "constraint",
+                                  "base_scale",
+                                  "z",
+                                  "folding"};
 
 /// A sentence that changes the computation: one of those known, mapped to the option's value.
 std::string meaning(const JsonObject& config, const std::string& key,
@@ -43,12 +58,14 @@ void read_size(const JsonObject& config, ParityModel& what) {
   require_value(config, "biases", false);
   // 1e-12 under the root changes no file's numbers by 1e-10; anything larger is another function.
   if (config.optional<double>("norm_eps", 0) > 1e-12)
-    config.fail("norm_eps", "the L2 norms of the models have no eps", config.raw("norm_eps").dump(), "0");
+    config.fail("norm_eps", "the L2 norms of the models have no eps", config.raw("norm_eps").dump(),
+                "0");
 }
 
 void read_rope(ParityCase& golden, const JsonObject& config, ParityModel& what) {
   const auto rope = config.object("rope");
-  const double fraction = static_cast<double>(rope.required<int64_t>("rotary_dim")) / static_cast<double>(what.size.head_width);
+  const double fraction = static_cast<double>(rope.required<int64_t>("rotary_dim")) /
+                          static_cast<double>(what.size.head_width);
   golden.expect_number("config.rope.fraction", fraction, rope.required<double>("fraction"));
   what.options["rope_fraction"] = fraction;
   what.options["rope_base"] = rope.required<double>("base");
@@ -57,7 +74,8 @@ void read_rope(ParityCase& golden, const JsonObject& config, ParityModel& what) 
       {{"half", "half"}, {"interleaved", "interleaved"}, {"published_nonrotation", "published"}});
   require_value<int64_t>(rope, "first_position", 0);
   require_value<std::string>(rope, "inv_freq", "base^(-2i/rotary_dim)");
-  if (rope.has("applied_to")) meaning(rope, "applied_to", {{"q,k before the QK norm", ""}, {"q,k (no QK norm)", ""}});
+  if (rope.has("applied_to"))
+    meaning(rope, "applied_to", {{"q,k before the QK norm", ""}, {"q,k (no QK norm)", ""}});
   rope.ignore("published_formula");
   rope.ignore("deviation");
   rope.finish();
@@ -69,10 +87,12 @@ void read_rms(const JsonObject& config, ParityModel& what) {
   meaning(config, "final_norm", {{"RMSNorm with gain", ""}});
 }
 
-void expect_softmax_scale(ParityCase& golden, const JsonObject& config, const std::string& sentence, double value) {
+void expect_softmax_scale(ParityCase& golden, const JsonObject& config, const std::string& sentence,
+                          double value) {
   meaning(config, "softmax_scale", {{sentence, ""}});
   if (config.has("softmax_scale_value"))
-    golden.expect_number("config.softmax_scale_value", value, config.required<double>("softmax_scale_value"));
+    golden.expect_number("config.softmax_scale_value", value,
+                         config.required<double>("softmax_scale_value"));
 }
 
 void read_gain(const JsonObject& config, ParityModel& what) {
@@ -80,7 +100,8 @@ void read_gain(const JsonObject& config, ParityModel& what) {
 }
 
 void read_scale(const JsonObject& config, ParityModel& what, const std::string& name) {
-  for (const std::string part : {"_init", "_scale"}) what.options[name + part] = config.required<double>(name + part);
+  for (const std::string part : {"_init", "_scale"})
+    what.options[name + part] = config.required<double>(name + part);
 }
 
 void read_gpt_plus(ParityCase& golden, const JsonObject& config, ParityModel& what) {
@@ -91,7 +112,8 @@ void read_gpt_plus(ParityCase& golden, const JsonObject& config, ParityModel& wh
     read_gain(config, what);
     expect_softmax_scale(golden, config, "g (learnable), no other factor", 1);
   } else {
-    expect_softmax_scale(golden, config, "1/sqrt(d_head)", 1 / std::sqrt(static_cast<double>(what.size.head_width)));
+    expect_softmax_scale(golden, config, "1/sqrt(d_head)",
+                         1 / std::sqrt(static_cast<double>(what.size.head_width)));
   }
 }
 
@@ -99,7 +121,8 @@ void read_llama_prenorm(ParityCase& golden, const JsonObject& config, ParityMode
   read_rms(config, what);
   require_value<int64_t>(config, "use_nGPT", 0);
   require_value(config, "qk_norm", false);
-  expect_softmax_scale(golden, config, "1/sqrt(d_head)", 1 / std::sqrt(static_cast<double>(what.size.head_width)));
+  expect_softmax_scale(golden, config, "1/sqrt(d_head)",
+                       1 / std::sqrt(static_cast<double>(what.size.head_width)));
 }
 
 void read_ngpt(ParityCase& golden, const JsonObject& config, ParityModel& what) {
@@ -108,15 +131,18 @@ void read_ngpt(ParityCase& golden, const JsonObject& config, ParityModel& what) 
   if (config.has("qk_norm")) meaning(config, "qk_norm", {{"L2 per head after RoPE", ""}});
   what.options["alpha_abs"] = config.required<bool>("alpha_abs");
   what.options["qk_scale"] = config.optional<bool>("shared_qk_scale", true) ? "shared" : "separate";
-  what.options["sqrt_d_on"] =
-      meaning(config, "sqrt_d_on",
-              {{"both up and gate (mlp scales used as stored*suv_init/suv_scale*sqrt(d_model))", "both"}, {"gate only", "gate"}});
-  what.options["residual_norm"] =
-      meaning(config, "residual",
-              {{"h = norm(A + |alpha|*(B - A)), A = norm(h), B = norm(branch)", "code"},
-               {"h = norm(h + alpha*(branch - h)), branch = x/||x||; h itself is not normalised first", "none"}});
+  what.options["sqrt_d_on"] = meaning(
+      config, "sqrt_d_on",
+      {{"both up and gate (mlp scales used as stored*suv_init/suv_scale*sqrt(d_model))", "both"},
+       {"gate only", "gate"}});
+  what.options["residual_norm"] = meaning(
+      config, "residual",
+      {{"h = norm(A + |alpha|*(B - A)), A = norm(h), B = norm(branch)", "code"},
+       {"h = norm(h + alpha*(branch - h)), branch = x/||x||; h itself is not normalised first",
+        "none"}});
   meaning(config, "final_norm", {{"none", ""}});
-  expect_softmax_scale(golden, config, "sqrt(d_head)", std::sqrt(static_cast<double>(what.size.head_width)));
+  expect_softmax_scale(golden, config, "sqrt(d_head)",
+                       std::sqrt(static_cast<double>(what.size.head_width)));
 }
 
 void read_angpt(ParityCase& golden, const JsonObject& config, ParityModel& what) {
@@ -126,7 +152,8 @@ void read_angpt(ParityCase& golden, const JsonObject& config, ParityModel& what)
   what.options["nu_alpha"] = config.required<std::string>("nu_alpha");
   what.options["silu_sqrt_d"] = config.required<bool>("silu_sqrt_d");
   what.options["nu_acf"] = config.required<double>("nu_acf");
-  what.options["nu_p"] = meaning(config, "nu_p", {{"sqrt(h/d)", ""}, {"1", "1"}}).empty() ? 0.0 : 1.0;
+  what.options["nu_p"] =
+      meaning(config, "nu_p", {{"sqrt(h/d)", ""}, {"1", "1"}}).empty() ? 0.0 : 1.0;
   require_value<std::string>(config, "nu_qkv", "sqrt(d_model/d_head)");
   require_value<std::string>(config, "nu_uz", "sqrt(d_model/d_ff)");
   require_value<std::string>(config, "nu_d", "sqrt(d_ff/d_model)");
@@ -150,7 +177,8 @@ void read_angpt(ParityCase& golden, const JsonObject& config, ParityModel& what)
   theirs.finish();
 }
 
-/// The files' schedules count iterations from 0; ours at step t equals theirs at iteration t (t = 0 is the peak).
+/// The files' schedules count iterations from 0; ours at step t equals theirs at iteration t (t = 0
+/// is the peak).
 void compare_rates(ParityCase& golden, const JsonObject& schedule, const std::vector<double>& lr) {
   int64_t steps = 0;
   double peak = 0;
@@ -171,7 +199,8 @@ void compare_rates(ParityCase& golden, const JsonObject& schedule, const std::ve
   schedule.finish();
   const auto ours = find_schedule("cosine").make(steps, peak, JsonObject(options, "config"));
   for (size_t i = 0; i < lr.size(); ++i)
-    golden.expect_number("config.optimizer.lr." + std::to_string(i), ours(static_cast<int64_t>(i)), lr[i]);
+    golden.expect_number("config.optimizer.lr." + std::to_string(i), ours(static_cast<int64_t>(i)),
+                         lr[i]);
 }
 
 void read_optimizer(ParityCase& golden, const JsonObject& config, ParityModel& what) {
@@ -182,15 +211,19 @@ void read_optimizer(ParityCase& golden, const JsonObject& config, ParityModel& w
   const double weight_decay = o.required<double>("weight_decay");
   // Adam's own decay is another function; without decay the two are one.
   const auto kind = meaning(o, "kind", {{"AdamW", "AdamW"}, {"Adam", "Adam"}});
-  if (kind == "Adam" && weight_decay != 0) o.fail("weight_decay", "Adam with coupled decay is not built here");
+  if (kind == "Adam" && weight_decay != 0)
+    o.fail("weight_decay", "Adam with coupled decay is not built here");
   what.optimizer_options = {{"beta1", o.required<double>("beta1")},
                             {"beta2", o.required<double>("beta2")},
                             {"eps", o.required<double>("eps")},
                             {"weight_decay", weight_decay}};
   require_value(o, "bias_correction", true);
-  require_value<std::string>(o, "weight_decay_on", "all tensors with >=2 dims incl. embeddings; none on vectors");
+  require_value<std::string>(o, "weight_decay_on",
+                             "all tensors with >=2 dims incl. embeddings; none on vectors");
   require_value<std::string>(o, "order", "backward, clip, optimiser, weight constraint");
-  require_value<std::string>(o, "clip", "torch.nn.utils.clip_grad_norm_: global L2 norm, coef = min(1, clip/(total+1e-6))");
+  require_value<std::string>(
+      o, "clip",
+      "torch.nn.utils.clip_grad_norm_: global L2 norm, coef = min(1, clip/(total+1e-6))");
   if (o.has("schedule")) compare_rates(golden, o.object("schedule"), what.lr);
   o.finish();
 }
@@ -199,8 +232,10 @@ struct Reader {
   const char* model;
   void (*read)(ParityCase& golden, const JsonObject& config, ParityModel& what);
 };
-constexpr Reader kReaders[] = {
-    {"angpt", read_angpt}, {"gpt_plus", read_gpt_plus}, {"llama_prenorm", read_llama_prenorm}, {"ngpt", read_ngpt}};
+constexpr Reader kReaders[] = {{"angpt", read_angpt},
+                               {"gpt_plus", read_gpt_plus},
+                               {"llama_prenorm", read_llama_prenorm},
+                               {"ngpt", read_ngpt}};
 
 }  // namespace
 
@@ -212,8 +247,10 @@ ParityModel read_parity_model(ParityCase& golden) {
   if (reader == std::end(kReaders)) {
     std::string all = "op, optim, schedule";
     for (const auto& r : kReaders) all += std::string(", ") + r.model;
-    throw UserError({.what = "unknown model of a golden file", .where = golden.config().file(),
-                     .found = "\"" + golden.kind() + "\"", .expected = "one of: " + all});
+    throw UserError({.what = "unknown model of a golden file",
+                     .where = golden.config().file(),
+                     .found = "\"" + golden.kind() + "\"",
+                     .expected = "one of: " + all});
   }
   const auto config = golden.config();
   read_size(config, what);

@@ -11,22 +11,27 @@ namespace normbench {
 
 namespace {
 
-torch::Tensor leaf(ParityCase& golden, const std::string& name) { return golden.input(name).requires_grad_(); }
+torch::Tensor leaf(ParityCase& golden, const std::string& name) {
+  return golden.input(name).requires_grad_();
+}
 
-torch::Tensor gradient(const torch::Tensor& y, const torch::Tensor& cotangent, const torch::Tensor& x) {
+torch::Tensor gradient(const torch::Tensor& y, const torch::Tensor& cotangent,
+                       const torch::Tensor& x) {
   return torch::autograd::grad({(y * cotangent).sum()}, {x}, {}, /*retain_graph=*/true)[0];
 }
 
 /// The alpha that is used: stored * init / scale, its magnitude when alpha_abs.
 torch::Tensor used_alpha(const JsonObject& config, const torch::Tensor& stored) {
-  const auto used = stored * (config.required<double>("alpha_init") / config.required<double>("alpha_scale"));
+  const auto used =
+      stored * (config.required<double>("alpha_init") / config.required<double>("alpha_scale"));
   return config.required<bool>("alpha_abs") ? used.abs() : used;
 }
 
 /// Both residual updates have the same tensors.
 template <class Update>
 void check_lerp(ParityCase& golden, const JsonObject& config, Update update) {
-  const auto h = leaf(golden, "input.h"), branch = leaf(golden, "input.branch"), alpha = leaf(golden, "param.alpha");
+  const auto h = leaf(golden, "input.h"), branch = leaf(golden, "input.branch"),
+             alpha = leaf(golden, "param.alpha");
   const auto y = update(h, branch, used_alpha(config, alpha));
   const auto cotangent = golden.input("input.cotangent");
   golden.expect("out.y", y, ParityScale::kRow);
@@ -46,7 +51,8 @@ void check_ngpt_lerp(ParityCase& golden, const JsonObject& config) {
 
 void check_angpt_lerp(ParityCase& golden, const JsonObject& config) {
   const auto name = config.required<std::string>("nu_alpha");
-  if (name != "elementwise" && name != "scalar") config.fail("nu_alpha", "unknown", name, "elementwise or scalar");
+  if (name != "elementwise" && name != "scalar")
+    config.fail("nu_alpha", "unknown", name, "elementwise or scalar");
   const auto nu = name == "scalar" ? ops::NuAlpha::kScalar : ops::NuAlpha::kElementwise;
   check_lerp(golden, config, [&](const auto& h, const auto& branch, const auto& alpha) {
     return ops::scaled_lerp(h, branch, alpha, /*normalize_branch=*/false, nu);
@@ -55,7 +61,8 @@ void check_angpt_lerp(ParityCase& golden, const JsonObject& config) {
 
 void check_norms(ParityCase& golden, const JsonObject& config) {
   require_value(config, "norm_eps", 0.0);
-  const auto x = leaf(golden, "input.x"), gain = leaf(golden, "param.gain"), cotangent = golden.input("input.cotangent");
+  const auto x = leaf(golden, "input.x"), gain = leaf(golden, "param.gain"),
+             cotangent = golden.input("input.cotangent");
   const auto l2 = ops::l2_norm(x), rms = ops::rms_norm(x, gain, config.required<double>("rms_eps"));
   require_value(config, "d_model", x.size(-1));
   golden.expect("out.l2", l2, ParityScale::kRow);
@@ -72,8 +79,10 @@ void check_weight_constraint(ParityCase& golden, const JsonObject& config) {
     constrain_(group);
     return group.tensor;
   };
-  // The reference divides 0 by 0 in a vector of zeros, where ours stays zero: its NaN is read as 0, but only there.
-  const auto expect_zero_for_nan = [&](const std::string& name, const torch::Tensor& w, int64_t axis) {
+  // The reference divides 0 by 0 in a vector of zeros, where ours stays zero: its NaN is read as 0,
+  // but only there.
+  const auto expect_zero_for_nan = [&](const std::string& name, const torch::Tensor& w,
+                                       int64_t axis) {
     const auto theirs = golden.tensor(name);
     const auto is_zero = (w == 0).all(axis, /*keepdim=*/true).expand_as(theirs);
     const auto repaired = torch::where(is_zero & theirs.isnan(), torch::zeros_like(theirs), theirs);
@@ -85,21 +94,23 @@ void check_weight_constraint(ParityCase& golden, const JsonObject& config) {
   golden.expect("out.l2_dim1_safe", constrained(w, RowConstraint::kUnit, 1), ParityScale::kRow);
   golden.expect("out.clamp_dim1", constrained(w, RowConstraint::kBound, 1), ParityScale::kRow);
   golden.expect("out.row_norms", w.norm(2, {1}));
-  for (const char* word : {"seed", "zero_row", "unit_row", "zero_column_of_W0", "l2_dim1", "l2_dim0", "l2_dim1_safe",
-                           "clamp_dim1", "row_norms"})
+  for (const char* word : {"seed", "zero_row", "unit_row", "zero_column_of_W0", "l2_dim1",
+                           "l2_dim0", "l2_dim1_safe", "clamp_dim1", "row_norms"})
     config.ignore(word);
 }
 
 /// One pairing at given positions; x is [B, T, H, Dh].
 void check_rope_positions(ParityCase& golden, const JsonObject& config) {
   const auto name = config.required<std::string>("rope");
-  if (name != "half" && name != "interleaved") config.fail("rope", "unknown", name, "half or interleaved");
+  if (name != "half" && name != "interleaved")
+    config.fail("rope", "unknown", name, "half or interleaved");
   require_value<std::string>(config, "layout", "[B,T,H,d_head]");
   const auto x = leaf(golden, "input.x"), cotangent = golden.input("input.cotangent");
   const auto positions = golden.input("input.positions");
-  auto table = ops::rope_table(positions.max().item<int64_t>() + 1, config.required<int64_t>("d_head"),
-                               config.required<double>("rope_base"),
-                               name == "half" ? ops::RopePairs::kHalf : ops::RopePairs::kInterleaved, torch::kDouble);
+  auto table = ops::rope_table(
+      positions.max().item<int64_t>() + 1, config.required<int64_t>("d_head"),
+      config.required<double>("rope_base"),
+      name == "half" ? ops::RopePairs::kHalf : ops::RopePairs::kInterleaved, torch::kDouble);
   table.cos = table.cos.index_select(0, positions);
   table.sin = table.sin.index_select(0, positions);
   const auto y = ops::rope(x, table);
@@ -113,7 +124,8 @@ void check_rope_positions(ParityCase& golden, const JsonObject& config) {
 void check_rope_pairings(ParityCase& golden, const JsonObject& config) {
   require_value<std::string>(config, "layout", "x [B,H,T,d_head]");
   require_value<int64_t>(config, "first_position", 0);
-  const auto width = config.required<int64_t>("d_head"), part = config.required<int64_t>("rotary_dim_partial");
+  const auto width = config.required<int64_t>("d_head"),
+             part = config.required<int64_t>("rotary_dim_partial");
   const auto base = config.required<double>("rope_base");
   const auto x = leaf(golden, "input.x"), cotangent = golden.input("input.cotangent");
   const auto check = [&](const std::string& name, ops::RopePairs pairs, int64_t rotary_width) {
@@ -127,7 +139,8 @@ void check_rope_pairings(ParityCase& golden, const JsonObject& config) {
   check("interleaved", ops::RopePairs::kInterleaved, width);
   check("interleaved_partial", ops::RopePairs::kInterleaved, part);
   check("published", ops::RopePairs::kPublished, width);
-  for (const char* word : {"seed", "interleaved", "half", "half_partial", "published"}) config.ignore(word);
+  for (const char* word : {"seed", "interleaved", "half", "half_partial", "published"})
+    config.ignore(word);
 }
 
 void check_rope(ParityCase& golden, const JsonObject& config) {
@@ -138,8 +151,11 @@ struct Op {
   const char* name;
   void (*check)(ParityCase& golden, const JsonObject& config);
 };
-constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp}, {"ngpt_lerp", check_ngpt_lerp}, {"norms", check_norms},
-                       {"rope", check_rope}, {"weight_constraint", check_weight_constraint}};
+constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
+                       {"ngpt_lerp", check_ngpt_lerp},
+                       {"norms", check_norms},
+                       {"rope", check_rope},
+                       {"weight_constraint", check_weight_constraint}};
 
 }  // namespace
 

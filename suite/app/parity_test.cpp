@@ -1,0 +1,251 @@
+// Every golden file agrees, and parity says no to every damage: a number, a meaning, a name, a
+// missing or extra tensor.
+#include "suite/app/parity.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "suite/base/errors.h"
+#include "suite/base/json.h"
+#include "suite/base/safetensors.h"
+
+namespace normbench {
+namespace {
+
+const std::string kFolder = std::string(NORMBENCH_SOURCE_DIR) + "/baselines/golden/";
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// A golden file in memory, to be damaged and written elsewhere.
+struct Copy {
+  struct Tensor {
+    std::string dtype;
+    std::vector<int64_t> shape;
+    std::string bytes;
+
+    template <class T>
+    T* values() {
+      return reinterpret_cast<T*>(bytes.data());
+    }
+    size_t size() const { return bytes.size() / 8; }
+  };
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, Tensor> tensors;
+
+  explicit Copy(const std::string& path) {
+    const SafetensorsFile file(path);
+    metadata = file.metadata();
+    for (const auto& [name, t] : file.tensors())
+      tensors[name] = {t.dtype, t.shape, std::string(t.bytes)};
+  }
+  void set_config(const std::string& pointer, const Json& value) {
+    auto config = parse_json(metadata.at("config"), "config");
+    config[Json::json_pointer(pointer)] = value;
+    metadata["config"] = config.dump();
+  }
+  /// Adds a millionth of the tensor's largest magnitude to one entry; another token, when it holds
+  /// integers.
+  void damage(const std::string& name) {
+    auto& t = tensors.at(name);
+    if (t.dtype == "I64") {
+      auto* v = t.values<int64_t>();
+      v[0] = (v[0] + 1) % (*std::max_element(v, v + t.size()) + 1);
+      return;
+    }
+    double largest = 0;
+    for (size_t i = 0; i < t.size(); ++i)
+      largest = std::fmax(largest, std::abs(t.values<double>()[i]));
+    // The row of a token that the batch does not hold has no effect, and a comparison rightly sees
+    // none.
+    const int64_t row =
+        name == "param.embed.weight" ? tensors.at("input.tokens").values<int64_t>()[0] : 0;
+    t.values<double>()[row * (row > 0 ? t.shape[1] : 1)] += 1e-6 * largest;
+  }
+  std::string write() const {
+    std::map<std::string, TensorEntry> entries;
+    for (const auto& [name, t] : tensors)
+      entries[name] = {.dtype = t.dtype, .shape = t.shape, .bytes = t.bytes};
+    const std::string path = testing::TempDir() + "normbench_parity_test.safetensors";
+    std::ofstream(path, std::ios::binary)
+        << safetensors_bytes(metadata, entries);  // no fsync: a thousand files
+    return path;
+  }
+};
+
+ParityReport damaged(const std::string& file, const std::function<void(Copy&)>& damage) {
+  Copy copy(kFolder + file + ".safetensors");
+  damage(copy);
+  return check_parity(copy.write());
+}
+
+double error_of(const ParityReport& report, const std::string& name) {
+  for (const auto& row : report.rows)
+    if (row.name == name) return row.error;
+  return -1;
+}
+
+TEST(Parity, EveryGoldenFileAgrees) {
+  const auto files = golden_files();
+  EXPECT_GE(files.size(), 29u);
+  for (const auto& file : files) {
+    const auto report = check_parity(file);
+    EXPECT_TRUE(report.passed()) << parity_text(report);
+    const auto num_tensors = static_cast<int64_t>(SafetensorsFile(file).tensors().size());
+    EXPECT_GE(static_cast<int64_t>(report.rows.size()) + report.num_read, num_tensors) << file;
+  }
+}
+
+TEST(Parity, OneWrongEntryInAnyKindOfTensorFails) {
+  for (const auto& file : golden_files()) {
+    const Copy intact(file);
+    std::set<std::string>
+        seen;  // the kind of a tensor is its name without the numbers of block, step and batch
+    for (const auto& [name, tensor] : intact.tensors) {
+      if (!seen.insert(std::regex_replace(name, std::regex("[0-9]+"), "#")).second) continue;
+      Copy copy = intact;
+      copy.damage(name);
+      EXPECT_FALSE(check_parity(copy.write()).passed()) << file << " " << name;
+    }
+  }
+}
+
+TEST(Parity, ATensorThatNothingComputesFails) {
+  for (const auto& file : golden_files()) {
+    Copy copy(file);
+    for (const std::string name : {"grad.surplus", "param.surplus", "unknown"})
+      copy.tensors[name] = {"F64", {}, std::string(8, '\0')};
+    if (copy.metadata.at("model") == "optim")
+      copy.tensors.erase("param.surplus");  // there it is a parameter
+    const auto report = check_parity(copy.write());
+    EXPECT_FALSE(report.passed()) << file;
+    EXPECT_TRUE(std::isinf(error_of(report, "grad.surplus"))) << parity_text(report);
+  }
+}
+
+TEST(Parity, AnUnknownConfigKeyIsAnError) {
+  for (const auto& file : golden_files()) {
+    Copy copy(file);
+    copy.set_config("/surplus", 1);
+    EXPECT_THROW(check_parity(copy.write()), UserError) << file;
+  }
+  for (const std::string pointer :
+       {"/rope/surplus", "/optimizer/surplus", "/optimizer/schedule/surplus", "/nu_values/surplus"})
+    EXPECT_THROW(damaged("angpt-train3", [&](Copy& c) { c.set_config(pointer, 1); }), UserError)
+        << pointer;
+  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/params/rows/surplus", 1); }),
+               UserError);
+}
+
+struct Mutation {
+  const char* file;
+  const char* pointer;
+  Json value;
+  const char* seen_in;  // a row that must differ
+};
+
+TEST(Parity, AWrongConstantFails) {
+  const Mutation mutations[] = {
+      {"gpt_plus", "/rms_eps", 1e-8, "out.logits"},
+      {"gpt_plus", "/rope/base", 500.0, "out.logits"},
+      {"gpt_plus", "/rope/convention", "interleaved", "out.logits"},
+      {"angpt", "/silu_sqrt_d", false, "out.logits"},
+      {"angpt", "/nu_alpha", "scalar", "out.logits"},
+      {"angpt", "/alpha_scale", 0.02, "out.logits"},
+      {"angpt", "/nu_values/qkv", 1.0, "config.nu_values.qkv"},
+      {"angpt-train3", "/optimizer/eps", 1e-8, "step3.blocks.0.attn.q.weight"},
+      {"angpt-train3", "/optimizer/grad_clip", 0.5, "step3.blocks.0.attn.q.weight"},
+      {"angpt-train3", "/optimizer/schedule/total_steps", 6, "config.optimizer.lr.1"},
+      {"ngpt-rotation", "/alpha_abs", false, "out.logits"},
+      {"ngpt-rotation", "/sqk_init", 1.1, "out.logits"},
+      {"ngpt-rotation", "/residual",
+       "h = norm(h + alpha*(branch - h)), branch = x/||x||; h itself is not normalised first",
+       "grad.embed.weight"},
+      {"ngpt-angpt_table1", "/suv_init", 1.1, "out.logits"},
+      {"ngpt-train3", "/optimizer/beta2", 0.96, "step3.blocks.0.attn.q.weight"},
+      {"llama_prenorm-nvidia_gpt", "/optimizer/weight_decay", 0.0, "step1.embed.weight"},
+      {"op-norms", "/rms_eps", 1e-8, "out.rms"},
+      {"op-angpt_lerp-scalar", "/nu_alpha", "elementwise", "out.y"},
+      {"op-rope-half", "/rope", "interleaved", "out.y"},
+      {"optim-adamw", "/eps", 1e-6, "out.step8.w"},
+      {"optim-ngpt", "/params/cols/axis", 1, "out.step1.cols"},
+      {"schedule-cosine", "/warmup_steps", 19, "out.lr"},
+      {"schedule-linear", "/schedule", "cosine", "out.lr"},
+  };
+  for (const auto& m : mutations) {
+    const auto report = damaged(m.file, [&](Copy& c) { c.set_config(m.pointer, m.value); });
+    EXPECT_FALSE(report.passed());
+    EXPECT_GT(error_of(report, m.seen_in), report.tolerance) << m.file << " " << m.pointer << "\n"
+                                                             << parity_text(report);
+  }
+}
+
+TEST(Parity, SwappedHalvesOfTheMlpFail) {
+  for (const std::string file :
+       {"gpt_plus", "angpt", "ngpt-rotation", "llama_prenorm-nvidia_gpt"}) {
+    const auto report = damaged(file, [](Copy& c) {
+      std::swap(c.tensors.at("param.blocks.0.mlp.gate.weight"),
+                c.tensors.at("param.blocks.0.mlp.up.weight"));
+    });
+    EXPECT_GT(error_of(report, "out.logits"), 1e-3) << file;
+  }
+}
+
+TEST(Parity, NotANumberIsNeverEqual) {
+  const auto report = damaged("gpt_plus", [](Copy& c) {
+    c.tensors.at("out.logits").values<double>()[3] = std::numeric_limits<double>::quiet_NaN();
+  });
+  EXPECT_TRUE(std::isinf(error_of(report, "out.logits")));
+}
+
+TEST(Parity, WhatItCannotRebuildIsAnError) {
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["model"] = "angpt2"; }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["format"] = "normbench-golden-2"; }),
+               UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata["tolerance"] = "1"; }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.metadata.erase("config"); }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.tensors.erase("param.head.scale"); }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/d_ff", 35); }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/norm_eps", 1e-8); }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/residual", "another"); }), UserError);
+  EXPECT_THROW(damaged("angpt", [](Copy& c) { c.set_config("/activation", "gelu"); }), UserError);
+  EXPECT_THROW(damaged("op-norms", [](Copy& c) { c.set_config("/op", "derf"); }), UserError);
+  EXPECT_THROW(damaged("optim-adamw", [](Copy& c) { c.set_config("/optimizer", "muon"); }),
+               UserError);
+  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/tangent_grad", true); }),
+               UserError);
+  EXPECT_THROW(damaged("schedule-linear", [](Copy& c) { c.set_config("/schedule", "log"); }),
+               UserError);
+}
+
+TEST(Parity, ExitCodesSayAgreesDiffersWrongFile) {
+  testing::internal::CaptureStdout();
+  const std::string good = kFolder + "op-rope.safetensors";
+  EXPECT_EQ(run_parity({good}), kExitOk);
+  Copy copy(good);
+  copy.damage("out.half");
+  const auto bad = copy.write();
+  EXPECT_EQ(run_parity({bad, good}), kExitCheckRed);
+  EXPECT_EQ(run_parity({"/nowhere.safetensors", bad, good}), kExitWrongUse);
+  const auto printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("FAIL"), std::string::npos);
+  EXPECT_NE(printed.find("out.half "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace normbench
