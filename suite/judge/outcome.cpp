@@ -1,5 +1,6 @@
 #include "suite/judge/outcome.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -80,6 +81,13 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
     return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
   if (effect.interval.high < 0 && may_be_below) return Outcome::kNotReproduced;
   return Outcome::kInconclusive;
+}
+
+int more_pairs(const Effect& effect, double claimed, double alpha) {
+  const int n = static_cast<int>(effect.values.size());
+  const int for_claim = pairs_needed(claimed, effect.s, alpha);
+  if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed)) return for_claim;
+  return std::max(n + 1, pairs_needed(effect.mean, effect.s, alpha));
 }
 
 Json Verdict::json() const {

@@ -34,11 +34,11 @@ struct Effect {
   int bounded_above = 0;       // pairs whose value is only "<= it"
   /// The difference of losses at equal budget, never censored, positive when the challenger is better: with censored pairs, the direction
   /// must stand on it (n equal bounds have no spread, so their t interval would be too sure).
-  std::optional<Interval> equal_budget;
+  std::optional<Interval> equal_budget = {};
 
   double mean = 0, s = 0, p_value = 1;
-  Interval of_values;        // t interval of `values`
-  Interval interval;         // the same, open where censored pairs open it
+  Interval of_values = {};   // t interval of `values`
+  Interval interval = {};    // the same, open where censored pairs open it
   bool has_interval = false;  // n >= 2
   /// Fills in the rest from `values`.
   void finish(double alpha);
@@ -50,6 +50,10 @@ struct Effect {
 ///   NOT_REPRODUCED  it lies below 0
 ///   INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
+
+/// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the measured one, is found with 80 % power; always
+/// more than there are. 1001 stands for "more than 1000".
+int more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {
   std::string claim, statement, conditions, rule, challenger, reference, dataset;

@@ -100,7 +100,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence, const
       case Outcome::kNotReproduced: measured += ", which excludes the claimed direction"; break;
       default:
         measured += ", and the direction is not settled";
-        verdict.pairs_needed = pairs_needed(last.interval.high < claimed ? last.mean : claimed, last.s, alpha);
+        verdict.pairs_needed = more_pairs(last, claimed, alpha);
         measured += *verdict.pairs_needed > 1000 ? "; more than 1000 pairs would be needed"
                                                  : "; " + std::to_string(*verdict.pairs_needed) + " pairs would settle it with 80 % power";
     }

@@ -21,13 +21,24 @@ struct Pair {
   double challenger_loss, reference_loss;  // at equal budget; the latter NaN when the reference has no such run
 };
 
-// A diverged challenger has infinite loss: the reference's smallest budget is already enough.
+// Whether the reference's ladder of this seed has all its rungs; a diverged one is a result, a missing one is not.
+bool whole_ladder(const Claim& claim, const Evidence& evidence, const std::string& dataset, int64_t seed) {
+  for (const int64_t budget : evidence.budgets(claim.reference, dataset)) {
+    const Record* rung = evidence.find(claim.reference, dataset, budget, seed);
+    if (rung == nullptr || !rung->usable()) return false;
+  }
+  return true;
+}
+
+// A diverged challenger has infinite loss: the reference's smallest budget is already enough. A diverged reference rung is left out of its
+// ladder (and named in the verdict).
 std::vector<Pair> pairs_at(const Claim& claim, const Evidence& evidence, const std::string& dataset, int64_t budget) {
   std::vector<Pair> pairs;
   for (const int64_t seed : evidence.pairs(claim.challenger, claim.reference, dataset)) {
     const Record* run = evidence.find(claim.challenger, dataset, budget, seed);
     const LossCurve reference = evidence.curve(claim.reference, dataset, seed);
-    if (run == nullptr || !run->usable() || reference.tokens.empty()) continue;
+    if (run == nullptr || !run->usable() || reference.tokens.empty() || !whole_ladder(claim, evidence, dataset, seed))
+      continue;
     const auto needed = tokens_needed(never_rising(reference), run->validation_loss());
     const Record* same = evidence.find(claim.reference, dataset, budget, seed);
     pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)), needed.bound, run->validation_loss(),
@@ -226,8 +237,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   const double claimed = sign * std::log(*claim.value);
   verdict.statistics_say = decide_superiority(effect, claimed);
   if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval) {
-    const bool excluded = effect.bounded_below == 0 && effect.interval.high < claimed;
-    verdict.pairs_needed = pairs_needed(excluded ? effect.mean : claimed, effect.s, alpha);
+    verdict.pairs_needed = more_pairs(effect, claimed, alpha);
   }
   verdict.seconds = seconds_beside(claim, evidence, dataset, verdict);
   verdict.paper_estimator = papers_own(claim, evidence, dataset);

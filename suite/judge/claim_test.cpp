@@ -1,0 +1,316 @@
+// Rules on invented records whose truth is known. Every rule has cases in which it must say no.
+#include "suite/judge/claim.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "suite/judge/ledger.h"
+#include "suite/judge/testing/synthetic.h"
+
+namespace normbench {
+namespace {
+
+struct World {
+  explicit World(testing::SyntheticOptions with = {}) : options(std::move(with)), input(testing::synthetic_input(options)) {
+    testing::write_all(folder.path(), input, options);
+  }
+  Verdict verdict(const std::string& id = "speed_up", const std::string& dataset = "gcide_1k") {
+    const Evidence evidence = Evidence::load(input, folder.path());
+    for (const auto& claim : read_claims(input))
+      if (claim.id == id) return judge_claim(claim, evidence, dataset);
+    throw std::runtime_error("no claim " + id);
+  }
+  void claim_value(double value) { input.published["speed_up"]["value"] = value; }
+  testing::SyntheticOptions options;
+  JudgeInput input;
+  testing::TemporaryFolder folder;
+};
+
+std::string name(Outcome outcome) { return outcome_name(outcome); }
+
+testing::SyntheticOptions with_ratio(double ratio) {
+  testing::SyntheticOptions options;
+  options.token_ratio["angpt"] = ratio;
+  return options;
+}
+
+TEST(SpeedUp, ATrueRatioOfTheClaimedSizeIsReproduced) {
+  World world(with_ratio(1.4));
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  EXPECT_NEAR(*verdict.estimate, 1.4, .06);  // chords: 2 %; seed noise .008 nats / slope .3 nats per e-fold / sqrt(15): 1 %
+  EXPECT_EQ(verdict.budgets, (std::vector<int64_t>{1048576, 2097152, 4194304}));  // 8 M times 1.4 is outside
+  EXPECT_EQ(verdict.pairs, 5);
+  EXPECT_EQ(verdict.trials["angpt"], 10);
+}
+
+TEST(SpeedUp, ASmallTrueRatioIsDirectionOnly) {
+  World world(with_ratio(1.15));
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "DIRECTION_ONLY") << verdict.reason;
+  EXPECT_LT(*verdict.high, 1.4);
+}
+
+TEST(SpeedUp, ASlowerChallengerIsNotReproduced) {
+  World world(with_ratio(.8));
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "NOT_REPRODUCED") << verdict.reason;
+  EXPECT_EQ(verdict.bound, "<=");  // at the first budget the reference's ladder begins too late
+  EXPECT_FALSE(verdict.low.has_value());
+}
+
+TEST(SpeedUp, NoiseIsInconclusiveAndSaysHowManyPairsAreNeeded) {
+  auto options = with_ratio(1.08);
+  options.seed_sd = .15;
+  World world(options);
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  ASSERT_TRUE(verdict.pairs_needed.has_value());
+  EXPECT_GT(*verdict.pairs_needed, 5);
+}
+
+TEST(SpeedUp, NoDifferenceIsNeverReproduced) {
+  // At 95 % each, 1 in 40 worlds without effect may show the claimed direction; in these 12 fixed ones, none does.
+  for (int i = 0; i < 12; ++i) {
+    auto options = with_ratio(1.0);
+    options.datasets = {"text" + std::to_string(i)};  // other noise
+    World world(options);
+    const Verdict verdict = world.verdict("speed_up", options.datasets.front());
+    EXPECT_NE(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+    EXPECT_NE(name(verdict.outcome), "DIRECTION_ONLY") << verdict.reason;
+  }
+}
+
+TEST(SpeedUp, PairsOutsideTheLadderAreBoundsAndLeaveTheSizeOpen) {
+  World world(with_ratio(9));  // at 1 M already below the reference's 8 M
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(verdict.bound, ">=");
+  EXPECT_FALSE(verdict.high.has_value());
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;  // the bounds alone exceed 1.4
+  EXPECT_NE(verdict.reason.find("bounds"), std::string::npos) << verdict.reason;
+}
+
+TEST(SpeedUp, BoundsThatDoNotReachTheClaimDoNotReproduceIt) {
+  testing::SyntheticOptions options = with_ratio(3.5);
+  options.budgets = {1048576, 2097152, 4194304};
+  World world(options);
+  world.claim_value(3.4);  // only 1 M can show 3.4; the pairs give ">= something below 4" or values
+  const Verdict reached = world.verdict();
+  EXPECT_EQ(reached.budgets.size(), 1u);
+  world.claim_value(1.9);  // 1 M and 2 M: 2 M is censored at >= 2
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(verdict.bound, ">=");
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+}
+
+TEST(SpeedUp, EqualBoundsAloneDoNotMakeADirection) {
+  // Every pair ">= 2" has no spread at all: the direction must stand on the losses at equal budget.
+  Effect effect{.values = {std::log(2.0), std::log(2.0), std::log(2.0)}, .bounded_below = 3};
+  effect.finish(.05);
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "INCONCLUSIVE");
+  effect.equal_budget = Interval{-.01, .2};
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "INCONCLUSIVE");
+  effect.equal_budget = Interval{.01, .2};
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "REPRODUCED");
+  EXPECT_EQ(name(decide_superiority(effect, std::log(2.5))), "DIRECTION_ONLY");  // the size stays open
+}
+
+TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {
+  World world(with_ratio(1.4));
+  world.claim_value(20);
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE");
+  EXPECT_NE(verdict.reason.find("cannot be measured inside the ladder"), std::string::npos) << verdict.reason;
+}
+
+TEST(SpeedUp, ADivergedChallengerCountsAndIsNamed) {
+  World world(with_ratio(1.4));
+  for (const auto& run : world.input.runs)
+    if (run.arm == "angpt" && run.seed == 3 && run.token_budget == 2097152)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(verdict.diverged.size(), 1u);
+  EXPECT_EQ(verdict.pairs, 5);
+  EXPECT_NE(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("1 run diverged"), std::string::npos) << verdict.reason;
+}
+
+TEST(SpeedUp, ADivergedReferenceIsNamedAndDoesNotHelpInSilence) {
+  World world(with_ratio(1.0));
+  for (const auto& run : world.input.runs)
+    if (run.arm == "gpt_plus" && run.token_budget == 8388608)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(verdict.diverged.size(), 5u);
+  EXPECT_NE(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+}
+
+TEST(SpeedUp, SecondsStandBesideTokens) {
+  World world(with_ratio(1.4));
+  const Verdict verdict = world.verdict();
+  EXPECT_NEAR(verdict.seconds["step_time_ratio"].get<double>(), 1.09, 1e-9);
+  EXPECT_NEAR(verdict.seconds["estimate"].get<double>(), *verdict.estimate / 1.09, 1e-9);
+}
+
+TEST(SpeedUp, ThePapersEstimatorStandsBeside) {
+  World world(with_ratio(1.4));
+  const Verdict verdict = world.verdict();
+  // Linear chords between budgets that are a factor 2 apart overstate.
+  const double first = verdict.paper_estimator["per_budget"][0]["ratio"];
+  EXPECT_GT(first, verdict.per_budget[0]["estimate"].get<double>());
+}
+
+TEST(Tuned, AnOptimumOnTheEdgeIsAnUntunedBaseline) {
+  testing::SyntheticOptions options = with_ratio(1.4);
+  options.best_lr = .05;
+  World world(options);
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "BASELINE_UNTUNED") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("edge"), std::string::npos) << verdict.reason;
+  EXPECT_EQ(name(verdict.statistics_say), "REPRODUCED");  // what the runs alone would say is still shown
+}
+
+TEST(Tuned, UnequalEffortIsAnUntunedBaseline) {
+  World world(with_ratio(1.4));
+  std::erase_if(world.input.sweep_runs, [](const RunRef& run) { return run.arm == "gpt_plus" && run.peak_lr == .032; });
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "BASELINE_UNTUNED");
+  EXPECT_NE(verdict.reason.find("unequal effort"), std::string::npos) << verdict.reason;
+}
+
+TEST(Tuned, ARateThatIsNotTheSweepsIsAnUntunedBaseline) {
+  World world(with_ratio(1.4));
+  world.input.peak_lr["gpt_plus"]["gcide_1k"][0].peak_lr = .02;
+  EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
+  EXPECT_NE(world.verdict().reason.find("not what the sweep says"), std::string::npos) << world.verdict().reason;
+}
+
+TEST(Tuned, ASweepOnTheVerdictsSeedsIsAnUntunedBaseline) {
+  testing::SyntheticOptions options = with_ratio(1.4);
+  options.seeds = {1, 2, 3, 4, 101};
+  World world(options);
+  EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
+}
+
+TEST(Tuned, NoSweepIsUntunedUnlessTheRatesHaveASource) {
+  World world(with_ratio(1.4));
+  world.input.sweep_runs.clear();
+  EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
+  world.input.peak_lr_source = "Figure G.1";
+  EXPECT_EQ(name(world.verdict().outcome), "REPRODUCED");
+}
+
+TEST(Verdicts, AMissingRunIsNotRunAndIsNamed) {
+  World world(with_ratio(1.4));
+  std::filesystem::remove_all(world.folder.path(world.input.runs[7].run_id));
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "NOT_RUN");
+  EXPECT_EQ(verdict.missing.size(), 1u);
+  EXPECT_NE(verdict.reason.find(world.input.runs[7].name), std::string::npos) << verdict.reason;
+  EXPECT_EQ(verdict.pairs, 4);
+}
+
+TEST(Verdicts, ThePapersOwnLimitIsOutOfScale) {
+  World world(with_ratio(1.0));
+  world.input.claims[0]["out_of_scale"] = "The paper shows the gain from 0.5B parameters on.";
+  EXPECT_EQ(name(world.verdict().outcome), "OUT_OF_SCALE");
+  world.input.tier = "paper";
+  EXPECT_NE(name(world.verdict().outcome), "OUT_OF_SCALE");
+}
+
+TEST(NonInferiority, EqualArmsPassAWideMargin) {
+  World world(with_ratio(1.0));
+  world.input.claims[1]["margin_nats"] = .05;
+  const Verdict verdict = world.verdict("parity");
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+}
+
+TEST(NonInferiority, AWorseArmFails) {
+  World world(with_ratio(.7));
+  const Verdict verdict = world.verdict("parity");
+  EXPECT_EQ(name(verdict.outcome), "NOT_REPRODUCED") << verdict.reason;
+}
+
+TEST(NonInferiority, NoiseAboveTheMarginIsInconclusiveAndSaysHowManyPairs) {
+  auto options = with_ratio(1.0);
+  options.seed_sd = .1;
+  World world(options);
+  const Verdict verdict = world.verdict("parity");
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_GT(verdict.pairs_needed.value_or(0), 100);
+}
+
+TEST(NonInferiority, OneDivergedChallengerIsEnoughToDeny) {
+  World world(with_ratio(1.4));
+  for (const auto& run : world.input.runs)
+    if (run.arm == "angpt" && run.seed == 3 && run.token_budget == 2097152)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  EXPECT_EQ(name(world.verdict("parity").outcome), "INCONCLUSIVE");
+}
+
+class LossDifference : public ::testing::Test {
+ protected:
+  Verdict judge(double true_ratio, const std::string& unit, double value) {
+    World world(with_ratio(true_ratio));
+    world.input.published["loss"] = {{"value", value}, {"unit", unit}};
+    world.input.claims.push_back({{"id", "loss"}, {"statement", "lower loss"}, {"rule", "loss_difference"}, {"challenger", "angpt"},
+                                  {"reference", "gpt_plus"}, {"published", "/loss"}});
+    return world.verdict("loss");
+  }
+};
+
+TEST_F(LossDifference, InEveryUnit) {
+  // At 8.39 M: 1.7 + 690 D^-.42 = 2.5540 (gpt_plus), 2.4414 (ratio 1.4): -.1126 nats, ratio .9559, 4.4 %.
+  EXPECT_EQ(name(judge(1.4, "nats", -.11).outcome), "REPRODUCED");
+  EXPECT_EQ(name(judge(1.4, "ratio", .957).outcome), "REPRODUCED");
+  EXPECT_EQ(name(judge(1.4, "percent", 4.3).outcome), "REPRODUCED");
+  EXPECT_EQ(name(judge(1.4, "percent", 9).outcome), "DIRECTION_ONLY");
+}
+
+TEST_F(LossDifference, SaysNoToTheWrongSign) {
+  EXPECT_EQ(name(judge(.7, "nats", -.11).outcome), "NOT_REPRODUCED");
+  EXPECT_EQ(name(judge(1.4, "percent", -4).outcome), "NOT_REPRODUCED");  // "the challenger is worse"
+  EXPECT_THROW(judge(1.4, "nats", 0), UserError);
+  EXPECT_THROW(judge(1.4, "furlongs", 1), UserError);
+}
+
+std::string claims_error(const std::function<void(Json&)>& edit) {
+  JudgeInput input = testing::synthetic_input({});
+  edit(input.claims[0]);
+  try {
+    read_claims(input);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Claims, AreReadStrictly) {
+  EXPECT_EQ(claims_error([](Json&) {}), "no error");
+  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "speedup"; }).find("did you mean \"speed_up\"?"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["challenger"] = "angtp"; }).find("did you mean \"angpt\"?"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["conditons"] = "x"; }).find("did you mean \"conditions\"?"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["published"] = "/nowhere"; }).find("no such published number"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "non_inferiority"; }).find("margin_nats"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["id"] = "parity"; }).find("two claims have one id"), std::string::npos);
+}
+
+TEST(Claims, AClaimOfOtherTiersIsNotJudged) {
+  JudgeInput input = testing::synthetic_input({});
+  input.claims[0]["tiers"] = {"gpu", "paper"};
+  EXPECT_EQ(read_claims(input).size(), 1u);
+}
+
+TEST(CheckClaim, IsGreenForAnyVerdictAndRedForABadRecord) {
+  World world(with_ratio(.7));
+  EXPECT_TRUE(check_claim(world.input, world.folder.path(), "speed_up").green());
+  std::filesystem::remove_all(world.folder.path(world.input.runs[3].run_id));
+  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color, CheckResult::Color::kRed);
+  for (const auto& run : world.input.runs) std::filesystem::remove_all(world.folder.path(run.run_id));
+  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color, CheckResult::Color::kNotRun);
+  EXPECT_THROW(check_claim(world.input, world.folder.path(), "sped_up"), UserError);
+}
+
+}  // namespace
+}  // namespace normbench

@@ -1,0 +1,262 @@
+// The gate on invented records: what must turn it red does, one mutation at a time.
+#include "suite/judge/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "suite/base/files.h"
+#include "suite/judge/ledger.h"
+#include "suite/judge/testing/synthetic.h"
+
+namespace normbench {
+namespace {
+
+class Gate : public ::testing::Test {
+ protected:
+  Gate() {
+    options.budgets = {262144, 524288, 1048576};
+    options.seeds = {1, 2, 3};
+    input = testing::synthetic_input(options);
+    testing::write_all(runs.path(), input, options);
+    file = baselines.path("measured/cpu/angpt.convergence.json");
+    bless(input, runs.path(), file, reason);
+  }
+  CheckResult check(const std::string& arm = "angpt", const std::string& metric = "validation_loss") {
+    return check_regression(input, runs.path(), file, arm, metric, regression_family(input));
+  }
+  void expect_red(const std::string& text, const std::string& arm = "angpt", const std::string& metric = "validation_loss") {
+    const CheckResult result = check(arm, metric);
+    EXPECT_EQ(result.color, CheckResult::Color::kRed) << result.text;
+    EXPECT_NE(result.text.find(text), std::string::npos) << result.text;
+  }
+  const RunRef& run_of(const std::string& arm, int64_t seed = 2) {
+    for (const auto& run : input.runs)
+      if (run.arm == arm && run.seed == seed && run.token_budget == 524288) return run;
+    throw std::runtime_error("no run");
+  }
+  void edit_baseline(const std::function<void(Json&)>& edit) {
+    Json baseline = read_json(file);
+    edit(baseline);
+    write_json(file, baseline);
+  }
+  void other_class(double shift_angpt = 0) {
+    auto other = options;
+    other.numeric_class = "another class";
+    for (const auto& run : input.runs)
+      testing::write_record(runs.path(), run, other, {.summary = [&](Json& s) {
+        const double loss = s["validation_loss"].get<double>() + 1e-5 + (run.arm == "angpt" ? shift_angpt : 0);
+        s["validation_loss"] = loss;
+        char bits[17];
+        std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
+        s["validation_loss_bits"] = bits;
+      }});
+  }
+  testing::SyntheticOptions options;
+  testing::TemporaryFolder runs, baselines;
+  JudgeInput input;
+  std::string file;
+  BlessOptions reason{.reason = "first measurement", .commit = "abc", .date = "2026-01-01", .may_diverge = {}};
+};
+
+TEST_F(Gate, TheSameRecordsAreGreen) {
+  for (const char* arm : {"gpt_plus", "angpt"}) EXPECT_TRUE(check(arm).green()) << check(arm).text;
+  EXPECT_NE(check().text.find("9 runs equal to the last bit"), std::string::npos) << check().text;
+  EXPECT_TRUE(check("angpt", "verdict").green()) << check("angpt", "verdict").text;
+}
+
+TEST_F(Gate, AnAbsentBaselineIsRedWithTheCommandThatMakesIt) {
+  std::filesystem::remove(file);
+  expect_red("normbench bless --tier cpu --only angpt.convergence");
+}
+
+TEST_F(Gate, APlaceholderIsRed) {
+  edit_baseline([](Json& b) { b["entries"] = Json::object(); });
+  expect_red("placeholder");
+}
+
+TEST_F(Gate, AnEntryWithoutValuesIsRed) {
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) entry["arms"]["angpt"]["gcide_1k"]["524288"] = {{"n", 0}, {"mean", 0}, {"s", 0}, {"values", Json::array()}};
+  });
+  expect_red("absent or a placeholder");
+  EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, OneChangedBitIsRed) {
+  const RunRef run = run_of("angpt");
+  testing::write_record(runs.path(), run, options, {.summary = [](Json& s) {
+    const double loss = std::nextafter(s["validation_loss"].get<double>(), 10.0);
+    s["validation_loss"] = loss;
+    char bits[17];
+    std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
+    s["validation_loss_bits"] = bits;
+  }});
+  expect_red("not the same bits");
+  EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, OtherStepsWithTheSameEndAreRed) {
+  testing::write_record(runs.path(), run_of("angpt"), options, {.summary = [](Json& s) { s["steps_digest"] = "other"; }});
+  expect_red("the steps differ");
+}
+
+TEST_F(Gate, ADeletedRecordIsRedAndNamed) {
+  std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
+  expect_red(run_of("angpt").name + " is absent");
+  EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, AnEditedRecordIsRed) {
+  const std::string path = runs.path(run_of("angpt").run_id + "/summary.json");
+  Json summary = read_json(path);
+  summary["validation_loss"] = 1.0;
+  write_json(path, summary);
+  expect_red("changed after the run");
+}
+
+TEST_F(Gate, TwoArmsSwappedRecordsAreRedForBoth) {
+  const std::string a = runs.path(run_of("angpt").run_id), b = runs.path(run_of("gpt_plus").run_id);
+  std::filesystem::rename(a, a + ".x");
+  std::filesystem::rename(b, a);
+  std::filesystem::rename(a + ".x", b);
+  expect_red("another run's record", "angpt");
+  expect_red("another run's record", "gpt_plus");
+}
+
+TEST_F(Gate, AnOldRecordIsRed) {
+  input.numeric_digest["angpt"] = "digest of today";
+  expect_red("is stale");
+  EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, ATruncatedStepFileIsRed) {
+  const std::string path = runs.path(run_of("angpt").run_id + "/steps.jsonl.zst");
+  const std::string bytes = read_file(path);
+  write_file_atomically(path, bytes.substr(0, bytes.size() / 2));
+  expect_red("is damaged");
+}
+
+TEST_F(Gate, ADuplicatedSeedIsRed) {
+  const std::string digest = read_json(runs.path(run_of("angpt", 1).run_id + "/summary.json"))["steps_digest"];
+  testing::write_record(runs.path(), run_of("angpt", 2), options, {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
+  expect_red("copy");
+}
+
+TEST_F(Gate, ASwappedBaselineIsRed) {
+  edit_baseline([](Json& b) { b["tier"] = "gpu"; });
+  expect_red("baseline of something else");
+}
+
+TEST_F(Gate, SwappedArmsInTheBaselineAreRed) {
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) std::swap(entry["arms"]["angpt"], entry["arms"]["gpt_plus"]);
+  });
+  expect_red("another configuration");
+}
+
+TEST_F(Gate, ADivergenceThatWasNotThereIsRed) {
+  testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
+  expect_red("now diverged");
+}
+
+TEST_F(Gate, AnotherClassIsJudgedByThePredictionInterval) {
+  other_class();
+  EXPECT_TRUE(check().green()) << check().text;
+  EXPECT_NE(check().text.find("prediction interval"), std::string::npos) << check().text;
+}
+
+TEST_F(Gate, AnotherClassWithAWrongLossIsRed) {
+  other_class(-2);  // too good is red as well
+  expect_red("outside");
+  EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, AnotherClassCannotBeComparedWithOneValue) {
+  edit_baseline([&](Json& b) {
+    for (auto& entry : b["entries"])
+      for (auto& [budget, group] : entry["arms"]["angpt"]["gcide_1k"].items()) {
+        group["values"] = Json::array({group["values"][0]});
+        group["n"] = 1;
+      }
+  });
+  other_class();
+  expect_red("");
+}
+
+TEST_F(Gate, BlessKeepsTheOtherClasses) {
+  other_class();
+  bless(input, runs.path(), file, reason);
+  EXPECT_EQ(read_json(file)["entries"].size(), 2u);
+  EXPECT_NE(check().text.find("equal to the last bit"), std::string::npos) << check().text;
+}
+
+TEST_F(Gate, AVerdictBelowTheCommittedOneIsRed) {
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) entry["verdicts"]["speed_up"]["gcide_1k"] = "REPRODUCED";
+  });
+  options.token_ratio["angpt"] = .7;
+  testing::write_all(runs.path(), input, options);
+  expect_red("committed REPRODUCED", "angpt", "verdict");
+}
+
+TEST_F(Gate, AVerdictThatTheBaselineDoesNotHoldIsRed) {
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) entry["verdicts"].erase("parity");
+  });
+  expect_red("no verdict", "angpt", "verdict");
+}
+
+TEST_F(Gate, BlessRefusesWhatItMust) {
+  const auto refuses = [&](const std::string& text, const BlessOptions& how) {
+    const std::string before = read_file(file);
+    try {
+      bless(input, runs.path(), file, how);
+      ADD_FAILURE() << "blessed; expected: " << text;
+    } catch (const UserError& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(read_file(file), before);
+  };
+  refuses("needs a reason", {});
+  testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
+  refuses("diverged", reason);
+  auto other = options;
+  other.numeric_class = "another class";
+  testing::write_record(runs.path(), run_of("angpt"), other);
+  refuses("several numeric classes", reason);
+  std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
+  refuses("is absent", reason);
+  testing::write_record(runs.path(), run_of("angpt"), options);
+  input.numeric_digest["gpt_plus"] = "digest of today";
+  refuses("is stale", reason);
+}
+
+TEST_F(Gate, AnExpectedDivergenceCanBeBlessedAndIsThenKept) {
+  testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
+  BlessOptions with = reason;
+  with.may_diverge = {"angpt"};
+  bless(input, runs.path(), file, with);
+  EXPECT_TRUE(check().green()) << check().text;
+  testing::write_record(runs.path(), run_of("angpt"), options);
+  expect_red("committed diverged");
+}
+
+TEST_F(Gate, AnUnknownMetricIsAnError) { EXPECT_THROW(check("angpt", "los"), UserError); }
+
+TEST_F(Gate, TheLedgerIsAFunctionOfTheRecords) {
+  const Json once = judge_table(input, runs.path(), baselines.path());
+  EXPECT_EQ(once.dump(), judge_table(input, runs.path(), baselines.path()).dump());
+  EXPECT_EQ(once["records"]["finished"], 18);
+  const std::string text = ledger_text(once);
+  EXPECT_NE(text.find("CLAIMS"), std::string::npos);
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    EXPECT_LE(end - start, 100u) << text.substr(start, end - start);
+    start = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace normbench

@@ -1,0 +1,28 @@
+// A ledger's entries in words: terminal and page say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suite/base/json.h"
+
+namespace normbench {
+
+const Json& arm_of(const Json& ledger, const std::string& name);
+/// `digits` decimals, or "open" for an end that is not there.
+std::string number_text(const Json& value, int digits);
+/// "1.40x", "4.20 %", "-0.110" (nats).
+std::string unit_text(const Json& value, const std::string& unit);
+std::string paper_text(const Json& verdict);
+std::string here_text(const Json& verdict);
+std::string interval_text(const Json& row, const std::string& unit);
+/// What stands under a verdict: by budget, in seconds, the paper's own estimator, power, trials, notes, diverged runs.
+std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict);
+/// "155 of 160 finished, 1 diverged, ...".
+std::string runs_text(const Json& ledger);
+/// "2 REPRODUCED, 1 NOT_RUN".
+std::string verdicts_text(const Json& ledger);
+/// "arXiv ..., Figure 3, digitized".
+std::string source_text(const Json& ledger);
+
+}  // namespace normbench

@@ -1,0 +1,69 @@
+#include "suite/judge/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "suite/judge/testing/synthetic.h"
+
+namespace normbench {
+namespace {
+
+TEST(Sweep, AParabolaIsFoundExactly) {
+  const double x[3] = {-7, -6.5, -5}, y[3] = {1 + 4.0, 1 + 2.25, 1.0};  // 1 + (x + 5)^2
+  const Parabola p = parabola_through(x, y);
+  EXPECT_NEAR(p.a, 26, 1e-12);
+  EXPECT_NEAR(p.b, 10, 1e-12);
+  EXPECT_NEAR(p.c, 1, 1e-12);
+}
+
+struct SweepWorld {
+  explicit SweepWorld(double best_lr) {
+    options.best_lr = best_lr;
+    options.seed_sd = 0;
+    input = testing::synthetic_input(options);
+    testing::write_all(folder.path(), input, options);
+  }
+  testing::SyntheticOptions options;
+  JudgeInput input;
+  testing::TemporaryFolder folder;
+};
+
+TEST(Sweep, TuneFindsTheTrueOptimumBetweenTrials) {
+  SweepWorld world(.0147);
+  const TuneResult result = tune(world.input, world.folder.path());
+  EXPECT_TRUE(result.complete);
+  EXPECT_TRUE(result.problems.empty()) << result.problems.front();
+  // The truth is a parabola in log2(lr), without noise: the vertex is exact up to the rounding to three digits.
+  EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"], Json::parse("[[1048576, 0.0147], [8388608, 0.0147]]"));
+}
+
+TEST(Sweep, AnOptimumOnTheEdgeIsAProblem) {
+  SweepWorld world(.006);
+  const TuneResult result = tune(world.input, world.folder.path());
+  EXPECT_EQ(result.problems.size(), 4u);  // two arms, two budgets
+  EXPECT_NE(result.problems.front().find("edge"), std::string::npos);
+  EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"][0][1], .008);  // the best that is known
+}
+
+TEST(Sweep, AMissingTrialIsAProblem) {
+  SweepWorld world(.0147);
+  std::filesystem::remove_all(world.folder.path(world.input.sweep_runs[2].run_id));
+  const TuneResult result = tune(world.input, world.folder.path());
+  EXPECT_FALSE(result.complete);
+  EXPECT_NE(result.problems.front().find("1 of 5 trials missing"), std::string::npos) << result.problems.front();
+}
+
+TEST(Sweep, ADivergedTrialIsInfinitelyBad) {
+  SweepWorld world(.0147);
+  for (const auto& run : world.input.sweep_runs)
+    if (run.peak_lr >= .0226) testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  const TuneResult result = tune(world.input, world.folder.path());
+  EXPECT_TRUE(result.complete);
+  // The best trial stands beside the cliff: no parabola, and not an edge of the grid.
+  EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"][0][1], .016);
+  EXPECT_TRUE(result.problems.empty()) << result.problems.front();
+}
+
+}  // namespace
+}  // namespace normbench
