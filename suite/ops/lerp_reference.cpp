@@ -11,14 +11,16 @@ torch::Tensor lerp_normalize(const torch::Tensor& h, const torch::Tensor& y, con
   return l2_norm(a + widen(alpha) * (b - a)).to(h.scalar_type());
 }
 
+torch::Tensor nu_alpha(const torch::Tensor& alpha, NuAlpha nu) {
+  const auto square = alpha.square() + (1 - alpha).square();
+  return (nu == NuAlpha::kScalar ? square.mean() : square).rsqrt();
+}
+
 torch::Tensor scaled_lerp(const torch::Tensor& h, const torch::Tensor& y, const torch::Tensor& alpha,
                           bool normalize_branch, NuAlpha nu) {
-  const auto wide = widen(h);
+  const auto wide = widen(h), a = widen(alpha);
   const auto b = normalize_branch ? l2_norm(widen(y)) : widen(y);
-  const auto a = widen(alpha);
-  auto square = a.square() + (1 - a).square();
-  if (nu == NuAlpha::kScalar) square = square.mean();
-  return (square.rsqrt() * (wide + a * (b - wide))).to(h.scalar_type());
+  return (nu_alpha(a, nu) * (wide + a * (b - wide))).to(h.scalar_type());
 }
 
 }  // namespace normbench::ops::reference

@@ -28,13 +28,4 @@ std::vector<torch::Tensor> linear_many(const torch::Tensor& x, const std::vector
   return ops::linear(x, at::cat(weights, 0)).split_with_sizes(sizes, -1);
 }
 
-torch::Tensor linear_cross_entropy(const torch::Tensor& h, const torch::Tensor& weight,
-                                   const std::optional<torch::Tensor>& scale, const torch::Tensor& targets) {
-  TORCH_CHECK(h.dim() == 2 && weight.dim() == 2 && h.size(1) == weight.size(1) && targets.dim() == 1 &&
-                  targets.size(0) == h.size(0) && (!scale || (scale->dim() == 1 && scale->size(0) == weight.size(0))),
-              "linear_cross_entropy: h is ", h.sizes(), ", weight is ", weight.sizes(), ", targets are ", targets.sizes(),
-              "; expected h [N, D], weight [V, D], scale [V] or none, targets [N]");
-  return reference::linear_cross_entropy(h, weight, scale, targets);
-}
-
 }  // namespace normbench::ops

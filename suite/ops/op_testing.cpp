@@ -1,6 +1,8 @@
 #include "suite/ops/op_testing.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cstring>
 #include <limits>
@@ -80,6 +82,48 @@ double central_difference_error(const Operator& op, const std::vector<torch::Ten
     numeric.push_back(gradient.view(inputs[k].sizes()));
   }
   return worst_error(exact, numeric);
+}
+
+double kernel_error(const Operator& op, const std::vector<torch::Tensor>& inputs) {
+  auto exact_inputs = inputs;
+  for (auto& x : exact_inputs) {
+    if (x.is_floating_point()) x = x.to(torch::kDouble);
+  }
+  auto exact = value_and_gradients(op, exact_inputs);
+  for (auto& x : exact) x = x.to(torch::kFloat);
+  return worst_error(value_and_gradients(op, inputs), exact);
+}
+
+double stride_error(const Operator& op, const std::vector<torch::Tensor>& inputs) {
+  auto strided = inputs;
+  for (auto& x : strided) {
+    if (x.dim() > 1) x = x.transpose(0, -1).contiguous().transpose(0, -1);
+  }
+  return worst_error(value_and_gradients(op, strided), value_and_gradients(op, inputs));
+}
+
+double thread_error(const Operator& op, const std::vector<torch::Tensor>& inputs) {
+  const int before = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto one = value_and_gradients(op, inputs);
+  at::set_num_threads(3);
+  const auto three = value_and_gradients(op, inputs);
+  at::set_num_threads(before);
+  return worst_error(three, one);
+}
+
+bool takes_kernel(const Operator& op, const std::vector<torch::Tensor>& inputs) {
+  std::vector<torch::Tensor> leaves, variables;
+  for (const auto& x : inputs) leaves.push_back(x.detach().requires_grad_(x.is_floating_point()));
+  for (const auto& x : leaves) {
+    if (x.requires_grad()) variables.push_back(x);
+  }
+  try {
+    torch::autograd::grad({op(leaves).sum()}, variables, {}, /*retain_graph=*/true, /*create_graph=*/true);
+  } catch (const c10::Error& error) {
+    return std::string(error.what()).find("set_fused") != std::string::npos;
+  }
+  return false;
 }
 
 torch::Tensor golden(const std::string& file, const std::string& name) {

@@ -29,6 +29,18 @@ double worst_error(const std::vector<torch::Tensor>& a, const std::vector<torch:
 /// step 1e-3: h^4 f''''' / 30, below 1e-9 for inputs of size 1, and rounding 1e-16 / 1e-3.
 double central_difference_error(const Operator& op, const std::vector<torch::Tensor>& inputs, double step = 1e-3);
 
+/// worst_error of the fused fp32 operator against the same operator in double (the reference) on the same numbers.
+double kernel_error(const Operator& op, const std::vector<torch::Tensor>& inputs);
+
+/// worst_error between inputs with transposed strides and contiguous ones.
+double stride_error(const Operator& op, const std::vector<torch::Tensor>& inputs);
+
+/// worst_error between one thread and three.
+double thread_error(const Operator& op, const std::vector<torch::Tensor>& inputs);
+
+/// Whether a kernel computes `op`: kernels refuse a second derivative.
+bool takes_kernel(const Operator& op, const std::vector<torch::Tensor>& inputs);
+
 /// The tensor `name` of baselines/golden/<file>.safetensors.
 torch::Tensor golden(const std::string& file, const std::string& name);
 

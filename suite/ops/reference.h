@@ -21,10 +21,13 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& gain, double
 torch::Tensor l2_norm(const torch::Tensor& x);
 torch::Tensor lerp_normalize(const torch::Tensor& h, const torch::Tensor& y, const torch::Tensor& alpha,
                              LerpInputs inputs);
+/// nu(alpha) of scaled_lerp: [D], or a scalar.
+torch::Tensor nu_alpha(const torch::Tensor& alpha, NuAlpha nu);
 torch::Tensor scaled_lerp(const torch::Tensor& h, const torch::Tensor& y, const torch::Tensor& alpha,
                           bool normalize_branch, NuAlpha nu);
 torch::Tensor swiglu(const torch::Tensor& gate, const torch::Tensor& up);
 torch::Tensor rope(const torch::Tensor& x, const RopeTable& table);
+torch::Tensor rope_l2_norm(const torch::Tensor& x, const RopeTable& table, const std::optional<torch::Tensor>& gain);
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double scale);
 torch::Tensor linear_cross_entropy(const torch::Tensor& h, const torch::Tensor& weight,
                                    const std::optional<torch::Tensor>& scale, const torch::Tensor& targets);

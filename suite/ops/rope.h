@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 
-#include <string>
+#include <optional>
 
 namespace normbench::ops {
 
@@ -25,5 +25,9 @@ RopeTable rope_table(int64_t context, int64_t rotary_width, double base, RopePai
 
 /// x: [B, T, H, Dh]; the first rotary_width entries of every head are turned, the rest is passed through.
 torch::Tensor rope(const torch::Tensor& x, const RopeTable& table);
+
+/// y = gain * z / ||z||_2 per head, z = rope(x, table). gain: H * Dh entries, head-major, or none. A head of zeros stays zero.
+torch::Tensor rope_l2_norm(const torch::Tensor& x, const RopeTable& table,
+                           const std::optional<torch::Tensor>& gain = std::nullopt);
 
 }  // namespace normbench::ops

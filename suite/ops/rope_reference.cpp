@@ -25,4 +25,9 @@ torch::Tensor rope(const torch::Tensor& x, const RopeTable& table) {
   return y.to(x.scalar_type());
 }
 
+torch::Tensor rope_l2_norm(const torch::Tensor& x, const RopeTable& table, const std::optional<torch::Tensor>& gain) {
+  const auto y = l2_norm(reference::rope(widen(x), table));
+  return (gain ? y * widen(*gain).view({x.size(2), x.size(3)}) : y).to(x.scalar_type());
+}
+
 }  // namespace normbench::ops::reference

@@ -1,11 +1,101 @@
-#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
+#include "suite/ops/blocks.h"
 #include "suite/ops/reference.h"
 #include "suite/ops/rope.h"
 
 namespace normbench::ops {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// The table's numbers are constants, so they travel as arrays; `table` keeps them alive until the backward pass.
+cpu::RopeArrays arrays_of(const torch::Tensor& x, const RopeTable& table, const float* gain) {
+  const RopeShape shape{x.size(3), table.rotary_width / 2, table.pairs != RopePairs::kHalf,
+                        table.pairs == RopePairs::kPublished};
+  return {shape, x.size(1), x.size(2), data(table.cos), data(table.sin), gain};
+}
+
+void save_table(AutogradContext* ctx, const RopeTable& table) {
+  ctx->saved_data["width"] = table.rotary_width;
+  ctx->saved_data["pairs"] = static_cast<int64_t>(table.pairs);
+}
+
+RopeTable saved_table(AutogradContext* ctx, const torch::Tensor& cosine, const torch::Tensor& sine) {
+  return {cosine, sine, ctx->saved_data["width"].toInt(), static_cast<RopePairs>(ctx->saved_data["pairs"].toInt())};
+}
+
+struct Rope : torch::autograd::Function<Rope> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any, const RopeTable& table) {
+    const auto x = x_any.contiguous();
+    save_table(ctx, table);
+    ctx->save_for_backward({table.cos, table.sin});
+    return turn(x, table, /*transposed=*/false);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    refuse_second_derivative("rope");
+    const auto saved = ctx->get_saved_variables();
+    const auto table = saved_table(ctx, saved[0], saved[1]);
+    return {turn(grads[0].contiguous(), table, /*transposed=*/true), torch::Tensor()};
+  }
+
+  static torch::Tensor turn(const torch::Tensor& x, const RopeTable& table, bool transposed) {
+    const auto arrays = arrays_of(x, table, nullptr);
+    const auto y = at::empty_like(x);
+    each_block(x.numel() / x.size(3), x.size(3), [&](int64_t, cpu::RowRange range) {
+      cpu::rope(range, arrays, transposed, data(x), data(y));
+    });
+    return y;
+  }
+};
+
+// gain: [H, Dh], or undefined.
+struct RopeL2Norm : torch::autograd::Function<RopeL2Norm> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any, const torch::Tensor& gain,
+                               const RopeTable& table) {
+    const auto x = x_any.contiguous();
+    const int64_t n = x.size(3), rows = x.numel() / n;
+    const auto y = at::empty_like(x), r = at::empty({rows}, x.options());
+    const auto arrays = arrays_of(x, table, gain.defined() ? data(gain) : nullptr);
+    each_block(rows, n, [&](int64_t, cpu::RowRange range) {
+      cpu::rope_l2_norm(range, arrays, data(x), data(y), data(r));
+    });
+    save_table(ctx, table);
+    ctx->save_for_backward({x, gain, r, table.cos, table.sin});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    refuse_second_derivative("rope_l2_norm");
+    const auto saved = ctx->get_saved_variables();
+    const auto &x = saved[0], &gain = saved[1], &r = saved[2];
+    const auto table = saved_table(ctx, saved[3], saved[4]);
+    const auto dy = grads[0].contiguous(), dx = at::empty_like(x);
+    const int64_t n = x.size(3), rows = x.numel() / n, entries = x.size(2) * n;
+    const auto arrays = arrays_of(x, table, gain.defined() ? data(gain) : nullptr);
+    const auto dgain = gain.defined() ? block_shares(rows, entries, x) : torch::Tensor();
+    const auto scratch = at::empty({num_blocks(rows), n}, x.options());
+    each_block(rows, n, [&](int64_t block, cpu::RowRange range) {
+      cpu::rope_l2_norm_backward(range, arrays, data(x), data(r), data(dy), data(dx),
+                                 gain.defined() ? data(dgain) + block * entries : nullptr, data(scratch) + block * n);
+    });
+    return {dx, gain.defined() ? sum_in_order(dgain).view(gain.sizes()) : torch::Tensor(), torch::Tensor()};
+  }
+};
+
+void check(const char* op, const torch::Tensor& x, const RopeTable& table) {
+  TORCH_CHECK(x.dim() == 4 && x.size(1) <= table.cos.size(0) && table.rotary_width <= x.size(3), op, ": x is ", x.sizes(),
+              ", the table has ", table.cos.size(0), " positions and rotary_width ", table.rotary_width,
+              "; expected x [B, T, H, Dh] with T and Dh inside the table's limits");
+  TORCH_CHECK(table.pairs != RopePairs::kPublished || table.rotary_width == x.size(3), op,
+              ": the published table spans whole heads; rotary_width ", table.rotary_width, ", head width ", x.size(3));
+}
+
+}  // namespace
 
 RopeTable rope_table(int64_t context, int64_t rotary_width, double base, RopePairs pairs, torch::ScalarType type) {
   TORCH_CHECK(context >= 0 && rotary_width > 0 && rotary_width % 2 == 0 && base > 0, "rope_table: context ", context,
@@ -30,12 +120,16 @@ RopeTable rope_table(int64_t context, int64_t rotary_width, double base, RopePai
 }
 
 torch::Tensor rope(const torch::Tensor& x, const RopeTable& table) {
-  TORCH_CHECK(x.dim() == 4 && x.size(1) <= table.cos.size(0) && table.rotary_width <= x.size(3), "rope: x is ", x.sizes(),
-              ", the table has ", table.cos.size(0), " positions and rotary_width ", table.rotary_width,
-              "; expected x [B, T, H, Dh] with T and Dh inside the table's limits");
-  TORCH_CHECK(table.pairs != RopePairs::kPublished || table.rotary_width == x.size(3),
-              "rope: the published table spans whole heads; rotary_width ", table.rotary_width, ", head width ", x.size(3));
-  return reference::rope(x, table);
+  check("rope", x, table);
+  return kernel_takes({x, table.cos, table.sin}) ? Rope::apply(x, table) : reference::rope(x, table);
+}
+
+torch::Tensor rope_l2_norm(const torch::Tensor& x, const RopeTable& table, const std::optional<torch::Tensor>& gain) {
+  check("rope_l2_norm", x, table);
+  TORCH_CHECK(!gain || gain->numel() == x.size(2) * x.size(3), "rope_l2_norm: x is ", x.sizes(), ", gain is ",
+              gain->sizes(), "; expected one gain for each of the H * Dh entries");
+  if (!kernel_takes({x, table.cos, table.sin, gain.value_or(table.cos)})) return reference::rope_l2_norm(x, table, gain);
+  return RopeL2Norm::apply(x, gain ? gain->reshape({x.size(2), x.size(3)}).contiguous() : torch::Tensor(), table);
 }
 
 }  // namespace normbench::ops
