@@ -2,7 +2,6 @@
 
 #include <glob.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -194,47 +193,6 @@ int data_verify(const DataCommandOptions& common, const std::vector<std::string>
     std::printf("  what to do: normbench data prepare --again %s\n", name.c_str());
   }
   return code;
-}
-
-void add_data_command(CLI::App& app, const std::function<Project()>& project, int& code) {
-  const auto common = [project] {
-    const Project p = project();
-    return DataCommandOptions{p.tables() + "/data.json", p.cache()};
-  };
-  auto* data = app.add_subcommand("data", "text and tokens: list, prepare, verify");
-  data->require_subcommand(1);
-
-  data->add_subcommand("list", "every data set: size, whether it is prepared, licence")
-      ->callback([common, &code] { code = data_list(common()); });
-
-  // Shared: the callbacks run after this function has returned.
-  const auto o = std::make_shared<DataPrepareOptions>();
-  auto* prepare = data->add_subcommand(
-      "prepare", "fetch, tokenize and store data sets; what is there already stays");
-  prepare->add_option("names", o->names, "data sets of suite/tables/data.json; none: all of them");
-  prepare->add_flag("--again", o->again, "even if the data set is prepared and whole");
-  prepare->add_option("--deb", o->deb, "a Debian package file given by hand, for one data set");
-  prepare->add_option("--name", o->name, "name of a data set of your own");
-  prepare->add_option("--text", o->text, "plain text files");
-  prepare->add_option("--jsonl", o->jsonl,
-                      "JSON lines, also .zst: one document a line under the key \"text\"");
-  prepare->add_option("--llmc-shards", o->llmc_shards,
-                      "llm.c token shards, or a quoted pattern; *val* is validation");
-  prepare->add_option("--nanogpt", o->nanogpt, "folder with nanoGPT's train.bin and val.bin");
-  prepare->add_option("--megatron", o->megatron, "prefix of a Megatron-LM .bin and .idx pair");
-  prepare->add_option("--vocabulary", o->vocabulary,
-                      "pieces to learn (text; default 4096) or ids of the shards' tokenizer");
-  prepare
-      ->add_option("--validation-share", o->validation_share,
-                   "of text, JSON lines and Megatron documents")
-      ->capture_default_str();
-  prepare->callback([common, o, &code] { code = data_prepare(common(), *o); });
-
-  const auto names = std::make_shared<std::vector<std::string>>();
-  auto* verify = data->add_subcommand(
-      "verify", "read every byte again; exit 1 and the byte range when one has changed");
-  verify->add_option("names", *names, "prepared data sets; none: all of them");
-  verify->callback([common, names, &code] { code = data_verify(common(), *names); });
 }
 
 }  // namespace normbench

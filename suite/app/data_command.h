@@ -3,20 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "suite/app/project.h"
-
-namespace CLI {
-class App;
-}
-
 namespace normbench {
-
-/// Adds the command `data` with its subcommands; what they return is written to `code`.
-void add_data_command(CLI::App& app, const std::function<Project()>& project, int& code);
 
 struct DataCommandOptions {
   std::string specs = "suite/tables/data.json";

@@ -96,7 +96,7 @@ int report_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const std::string runs = runs_of(project, request.runs_folder);
   const std::string out = request.out.empty() ? project.results() + "/report/index.html" : request.out;
-  write_report(ledgers(project, plan, runs), runs, out);
+  write_report(ledgers(project, plan, runs), out);
   std::cout << "written: " << out << "\n";
   return kExitOk;
 }
