@@ -313,6 +313,10 @@ install_torch() {
   say "   ${unpacked} MB on disk, in ${deps}/libtorch${cache:+ and as a cache in ${cache}}"
   [[ ${dry_run} == yes ]] && return
   mkdir -p "${deps}" 2>/dev/null || fail 3 "the folder ${deps} cannot be made." "To do: make ${root} writable for this user."
+  exec 9>"${deps}/lock"  # one fetch at a time; whoever waited finds the work done
+  flock 9
+  if torch_complete "${deps}/libtorch" "${variant}"; then return; fi
+  rm -rf "${deps}"/*.part.*  # left by a kill -9
   local free
   free="$(free_megabytes "${deps}")"
   ((free >= need)) || fail 3 "too little space for LibTorch in ${deps}." "found: ${free} MB free; expected: ${need} MB" \
