@@ -172,8 +172,8 @@ TEST(Angpt, TheFactorInsideSiluDoesChangeTheLoss) {
   EXPECT_GT(change(*as_printed_again, *without), 1e-3);
 }
 
-// corrections of section 2.2: the factor sqrt(D) on the up half is cancelled by the norm of the
-// branch.
+// The public code has it, the paper does not: the factor sqrt(D) on the up half is cancelled by the
+// norm of the branch.
 TEST(Ngpt, TheFactorOnTheUpHalfCancels) {
   const auto both = small_in_double("ngpt"),
              gate = small_in_double("ngpt", {{"sqrt_d_on", "gate"}});
