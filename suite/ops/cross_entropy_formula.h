@@ -4,6 +4,7 @@
 #pragma once
 
 #include "suite/ops/math_formula.h"
+#include "suite/ops/row_group.h"
 
 namespace normbench::ops {
 

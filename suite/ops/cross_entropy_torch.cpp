@@ -18,15 +18,15 @@ struct LossAndGradient {
 
 // The gradient of the logits is written over them in the forward pass: they are the largest tensor of a training step, and
 // this way they are visited once.
-LossAndGradient visit_logits(const torch::Tensor& h, const torch::Tensor& weight, const torch::Tensor& scale,
-                             const torch::Tensor& targets, bool gradient) {
+LossAndGradient visit_logits(const torch::Tensor& h, const torch::Tensor& weight,
+                             const std::optional<torch::Tensor>& scale, const torch::Tensor& targets, bool gradient) {
   const auto u = h.mm(weight.t());
   const int64_t rows = u.size(0), n = u.size(1);
   const auto losses = at::empty({num_blocks(rows)}, at::kDouble), scratch = at::empty({num_blocks(rows), n}, u.options());
-  const auto dscale = gradient && scale.defined() ? block_shares(rows, n, u) : torch::Tensor();
+  const auto dscale = gradient && scale ? block_shares(rows, n, u) : torch::Tensor();
   each_block(rows, n, [&](int64_t block, cpu::RowRange range) {
     losses.data_ptr<double>()[block] = cpu::cross_entropy(
-        range, data(u), scale.defined() ? data(scale) : nullptr, targets.data_ptr<int64_t>(), 1.0f / static_cast<float>(rows),
+        range, data(u), scale ? data(*scale) : nullptr, targets.data_ptr<int64_t>(), 1.0f / static_cast<float>(rows),
         gradient, dscale.defined() ? data(dscale) + block * n : nullptr, data(scratch) + block * n);
   });
   double loss = 0;
@@ -37,7 +37,7 @@ LossAndGradient visit_logits(const torch::Tensor& h, const torch::Tensor& weight
 
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& h, const torch::Tensor& weight,
-                               const torch::Tensor& scale, const torch::Tensor& targets) {
+                               const std::optional<torch::Tensor>& scale, const torch::Tensor& targets) {
     const auto result = visit_logits(h, weight, scale, targets, /*gradient=*/true);
     ctx->save_for_backward({h, weight, result.du, result.dscale});
     return result.loss;
@@ -67,7 +67,7 @@ torch::Tensor linear_cross_entropy(const torch::Tensor& h, const torch::Tensor& 
   const auto [low, high] = target.aminmax();
   TORCH_CHECK(low.item<int64_t>() >= 0 && high.item<int64_t>() < weight.size(0), "linear_cross_entropy: targets reach from ",
               low.item<int64_t>(), " to ", high.item<int64_t>(), "; expected 0 to ", weight.size(0) - 1);
-  const auto factor = scale ? scale->contiguous() : torch::Tensor();
+  const auto factor = scale ? std::optional(scale->contiguous()) : std::nullopt;
   const bool gradient = at::GradMode::is_enabled() &&
                         (h.requires_grad() || weight.requires_grad() || (scale && scale->requires_grad()));
   if (!gradient) return visit_logits(h, weight, factor, target, false).loss;

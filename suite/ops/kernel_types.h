@@ -1,7 +1,13 @@
-// Small structs that a kernel's caller and its row formula share.
+// Small types that a kernel's caller and its row formula share, and the mark of a formula that runs on host and device.
 #pragma once
 
 #include <cstdint>
+
+#ifdef __CUDACC__
+#define NORMBENCH_HD __host__ __device__
+#else
+#define NORMBENCH_HD
+#endif
 
 namespace normbench::ops {
 

@@ -6,7 +6,6 @@
 //     dh = keep dout,  db = add dout,  dkeep = sum over rows of dout h,  dadd = sum over rows of dout b
 #pragma once
 
-#include "suite/ops/kernel_types.h"
 #include "suite/ops/row_group.h"
 
 namespace normbench::ops {

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "suite/ops/row_group.h"
+#include "suite/ops/kernel_types.h"
 
 namespace normbench::ops {
 

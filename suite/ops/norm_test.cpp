@@ -28,9 +28,9 @@ std::vector<torch::Tensor> inputs(torch::ScalarType type = torch::kFloat) {
 TEST(Norm, KernelsAgreeWithTheReferenceInDouble) {
   EXPECT_LT(kernel_error(kRms, inputs()), kTolerance);
   EXPECT_LT(kernel_error(kL2, {inputs()[0]}), kTolerance);
-  for (const int64_t n : {1, 7, 8, 33}) {  // widths that fill no vector register
+  for (const int64_t n : {3, 7, 8, 33}) {  // widths that fill no vector register; at 1 the gradient is 0
     EXPECT_LT(kernel_error(kRms, {normal({5, n}, "x"), normal({n}, "gain")}), kTolerance) << n;
-    if (n > 1) EXPECT_LT(kernel_error(kL2, {normal({5, n}, "x")}), kTolerance) << n;  // at n = 1 the gradient is 0
+    EXPECT_LT(kernel_error(kL2, {normal({5, n}, "x")}), kTolerance) << n;
   }
 }
 

@@ -4,7 +4,6 @@
 //   With norm:  z = rope(x), r = 1 / ||z||, y = gain r z;  dz = r (g - r z sum(g r z)), g = gain dy, dgain = sum of dy r z
 #pragma once
 
-#include "suite/ops/kernel_types.h"
 #include "suite/ops/row_group.h"
 
 namespace normbench::ops {

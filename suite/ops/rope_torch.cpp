@@ -53,19 +53,19 @@ struct Rope : torch::autograd::Function<Rope> {
   }
 };
 
-// gain: [H, Dh], or undefined.
 struct RopeL2Norm : torch::autograd::Function<RopeL2Norm> {
-  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any, const torch::Tensor& gain,
+  // gain: [H, Dh], or none.
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any, const std::optional<torch::Tensor>& gain,
                                const RopeTable& table) {
     const auto x = x_any.contiguous();
     const int64_t n = x.size(3), rows = x.numel() / n;
     const auto y = at::empty_like(x), r = at::empty({rows}, x.options());
-    const auto arrays = arrays_of(x, table, gain.defined() ? data(gain) : nullptr);
+    const auto arrays = arrays_of(x, table, gain ? data(*gain) : nullptr);
     each_block(rows, n, [&](int64_t, cpu::RowRange range) {
       cpu::rope_l2_norm(range, arrays, data(x), data(y), data(r));
     });
     save_table(ctx, table);
-    ctx->save_for_backward({x, gain, r, table.cos, table.sin});
+    ctx->save_for_backward({x, gain.value_or(torch::Tensor()), r, table.cos, table.sin});
     return y;
   }
 
@@ -129,7 +129,8 @@ torch::Tensor rope_l2_norm(const torch::Tensor& x, const RopeTable& table, const
   TORCH_CHECK(!gain || gain->numel() == x.size(2) * x.size(3), "rope_l2_norm: x is ", x.sizes(), ", gain is ",
               gain->sizes(), "; expected one gain for each of the H * Dh entries");
   if (!kernel_takes({x, table.cos, table.sin, gain.value_or(table.cos)})) return reference::rope_l2_norm(x, table, gain);
-  return RopeL2Norm::apply(x, gain ? gain->reshape({x.size(2), x.size(3)}).contiguous() : torch::Tensor(), table);
+  const auto by_head = gain ? std::optional(gain->reshape({x.size(2), x.size(3)}).contiguous()) : std::nullopt;
+  return RopeL2Norm::apply(x, by_head, table);
 }
 
 }  // namespace normbench::ops

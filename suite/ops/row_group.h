@@ -6,11 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define NORMBENCH_HD __host__ __device__
-#else
-#define NORMBENCH_HD
-#endif
+#include "suite/ops/kernel_types.h"
 
 namespace normbench::ops {
 
