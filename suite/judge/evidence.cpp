@@ -12,6 +12,10 @@ Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder)
   Evidence evidence{input, load_records(runs_folder, input.runs, input.numeric_digest),
                     load_records(runs_folder, input.sweep_runs, input.numeric_digest), {}};
   evidence.tuning = read_sweep(input, evidence.sweep);
+  // Step lines are checked by now; only the longest runs are plotted.
+  for (auto& record : evidence.sweep) record.step_lines.clear();
+  for (auto& record : evidence.runs)
+    if (record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back()) record.step_lines.clear();
   return evidence;
 }
 

@@ -16,7 +16,7 @@ std::string claims_text(const Json& ledger, size_t width) {
   for (const auto& verdict : ledger.at("claims")) {
     if (verdict.at("claim") != last_claim) {
       last_claim = verdict.at("claim");
-      text += "\n" + wrap("[" + std::to_string(++index) + "] " + verdict.at("statement").get<std::string>() + "  (" + last_claim + ", " +
+      text += "\n" + wrap("[" + std::to_string(++index) + "] " + verdict.at("statement").get<std::string>() + " (claim " + last_claim + ", rule " +
                               verdict.at("rule").get<std::string>() + ")", width, "");
       if (const auto conditions = verdict.at("conditions").get<std::string>(); !conditions.empty())
         text += wrap("conditions: " + conditions, width, "    ");

@@ -33,7 +33,7 @@ std::string here_text(const Json& verdict) {
   const Json& here = verdict.at("here");
   if (!here.at("estimate").is_number()) return "-";
   const std::string bound = here.at("bound");
-  return (bound == "open" ? "~" : bound) + unit_text(here.at("estimate"), here.at("unit"));
+  return (bound == "open" ? "open, ~" : bound) + unit_text(here.at("estimate"), here.at("unit"));
 }
 
 std::string interval_text(const Json& row, const std::string& unit) {
@@ -43,14 +43,22 @@ std::string interval_text(const Json& row, const std::string& unit) {
 
 namespace {
 
+std::string p_text(const Json& p) {
+  if (!p.is_number()) return "-";
+  return p.get<double>() < 1e-4 ? "< .0001" : fixed(p.get<double>(), 4);
+}
+
 std::string budgets_text(const Json& verdict) {
   std::vector<std::string> parts;
   const std::string unit = verdict.at("here").at("unit");
   for (const auto& row : verdict.at("per_budget")) {
     if (!row.at("estimate").is_number()) continue;
-    const std::string bound = row.at("bound");
-    parts.push_back(tokens_text(row.at("budget").get<double>()) + (row.at("counts").get<bool>() ? " " : "* ") +
-                    (bound == "open" ? "~" : bound) + unit_text(row.at("estimate"), unit) +
+    const std::string bound = row.at("bound"), budget = tokens_text(row.at("budget").get<double>()) + (row.at("counts").get<bool>() ? " " : "* ");
+    if (bound == "open") {
+      parts.push_back(budget + "off both ends of the ladder");
+      continue;
+    }
+    parts.push_back(budget + bound + unit_text(row.at("estimate"), unit) +
                     (row.at("low").is_number() || row.at("high").is_number() ? " (" + interval_text(row, unit) + ")" : ""));
   }
   return join(parts, ", ");
@@ -77,12 +85,14 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
       facts.push_back("the paper's own estimator (linear chords, mean losses): " + join(parts, ", ") +
                       (own.at("headline").is_number() ? "; mean over its range " + unit_text(own.at("headline"), "x") : ""));
   }
+  if (const Json& smooth = verdict.at("smooth"); smooth.is_object())
+    facts.push_back("rungs joined by a smooth curve instead of chords: " + unit_text(smooth.at("estimate"), "x") + ", " +
+                    smooth.at("statistics_say").get<std::string>());
   std::vector<std::string> small, trials;
   if (verdict.at("detectable").is_number())
     small.push_back("smallest effect found with 80 % power: " + unit_text(verdict.at("detectable"), unit) + (unit == "nats" ? " nats" : ""));
   if (verdict.at("p_value").is_number())
-    small.push_back("p of no effect " + fixed(verdict.at("p_value").get<double>(), 4) + ", Holm over the table " +
-                    number_text(verdict.at("p_holm"), 4));
+    small.push_back("p of no effect " + p_text(verdict.at("p_value")) + ", Holm over the table " + p_text(verdict.at("p_holm")));
   for (auto it = verdict.at("trials").begin(); it != verdict.at("trials").end(); ++it)
     trials.push_back(arm_of(ledger, it.key()).at("label").get<std::string>() + " " + it.value().dump());
   small.push_back("learning-rate trials: " + join(trials, ", "));

@@ -31,4 +31,11 @@ LossCurve never_rising(const LossCurve& curve, bool* pooled = nullptr);
 /// Outside the ladder: its nearest end, as a bound; never extrapolated. The curve must not rise.
 TokensNeeded tokens_needed(const LossCurve& never_rising_curve, double loss);
 
+/// The same with the rungs joined by a smooth curve in (ln tokens, loss), see interpolate_smoothly(); the bracket is that of the chords. Chords lie above
+/// a convex curve and overstate a ratio by some percent when rungs are a factor 2 apart: the difference of the two says by how much.
+TokensNeeded tokens_needed_smoothly(const LossCurve& never_rising_curve, double loss);
+
+/// The curve through all points of (x, y) at `at`: not-a-knot cubic spline (4 points or more), parabola (3), line (2).
+double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at);
+
 }  // namespace normbench

@@ -61,6 +61,7 @@ TEST(LossCurve, FindsTheRatioOfTwoPowerLaws) {
     const auto needed = tokens_needed(reference, 1.7 + 690 * std::pow(1.4 * tokens, -.42));
     EXPECT_EQ(needed.bound, Bound::kValue);
     EXPECT_NEAR(needed.tokens / tokens, 1.4, .04);
+    EXPECT_NEAR(tokens_needed_smoothly(reference, 1.7 + 690 * std::pow(1.4 * tokens, -.42)).tokens / tokens, 1.4, .006);
   }
 }
 

@@ -115,6 +115,7 @@ Json Verdict::json() const {
               {"per_budget", per_budget},
               {"seconds", seconds},
               {"paper_estimator", paper_estimator},
+              {"smooth", smooth},
               {"trials", trials},
               {"diverged", diverged},
               {"missing", missing},

@@ -71,6 +71,7 @@ struct Verdict {
   std::optional<double> p_value, p_holm;      // of "no effect"; adjusted over the table's verdicts
   Json per_budget = Json::array();
   Json seconds, paper_estimator;              // beside the token ratio; null where they do not apply
+  Json smooth;                                // the same statistics with the rungs joined by a smooth curve; or null
   Json trials = Json::object();               // [arm]: learning rates tried
   std::vector<std::string> diverged, missing, notes;
 

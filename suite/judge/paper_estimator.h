@@ -18,9 +18,6 @@ struct PaperSpeedUp {
 /// At one point. Empty where the challenger is below the reference's last loss ("No Reference Data").
 std::optional<PaperSpeedUp> paper_speed_up(const LossCurve& reference, double challenger_tokens, double challenger_loss);
 
-/// The curve through all points of (x, y) at `at`: not-a-knot cubic spline (4 points or more), parabola (3), line (2).
-double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at);
-
 /// The headline: uniform mean of speed-up(D) over D from `from_tokens` (or the challenger's first budget, if later) to the last D that has
 /// a reference, in `steps` steps. Empty when no D has one.
 std::optional<double> paper_headline(const LossCurve& reference, const LossCurve& challenger, double from_tokens,

@@ -80,14 +80,16 @@ std::string preamble(const std::string& x, const std::string& y) {
          "set grid lc rgb '#888888' lw 0.3 dt 3\nset key top right samplen 2 spacing 1.1\nset xlabel " + quoted(x) + "\nset ylabel " + quoted(y) + "\n";
 }
 
-// Tokens on a log axis with ticks at the given budgets, or decades of 1, 2, 5.
+std::string number(double value) { return Json(value).dump(); }
+
+// Tokens on a log axis with ticks at the given places, which span it.
 std::string token_axis(const std::set<double>& ticks) {
   std::vector<std::string> marks;
   for (const double tick : ticks) marks.push_back(quoted(tokens_text(tick)) + " " + fixed(tick, 0));
-  return "set logscale x\nset xtics (" + join(marks, ", ") + ")\n";
+  const double room = std::pow(*ticks.rbegin() / *ticks.begin(), .04) + .02;
+  return "set logscale x\nset xrange [" + number(*ticks.begin() / room) + ":" + number(*ticks.rbegin() * room) + "]\nset xtics (" +
+         join(marks, ", ") + ")\n";
 }
-
-std::string number(double value) { return Json(value).dump(); }
 
 std::string ladder_script(const Json& ledger, const std::string& dataset) {
   std::set<double> budgets;
@@ -108,21 +110,18 @@ std::string ladder_script(const Json& ledger, const std::string& dataset) {
   }
   if (plots.empty()) return "";
   return preamble("token budget (log)", "validation loss, nats per token") + token_axis(budgets) +
-         "set offsets graph 0.03, graph 0.03, graph 0.02, graph 0.02\n" + data + plots + "\n";
+         data + plots + "\n";
 }
 
 std::string curves_script(const Json& ledger, const std::string& dataset) {
   std::string data, plots;
-  double longest = 0, low = 1e300, high = 0;
+  double longest = 0;
   for (const auto& curve : ledger.at("curves")) {
     if (curve.at("dataset") != dataset) continue;
     longest = std::max(longest, curve.at("budget").get<double>());
     std::string rows;
-    for (const auto& point : curve.at("points")) {
+    for (const auto& point : curve.at("points"))
       rows += number(point[0].get<double>()) + " " + number(point[1].get<double>()) + "\n";
-      low = std::min(low, point[1].get<double>());
-      high = std::max(high, point[1].get<double>());
-    }
     const std::string name = "$d" + std::to_string(std::count(data.begin(), data.end(), '$'));
     data += name + " << EOD\n" + rows + "EOD\n";
     plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2 with lines" + style_of(ledger, curve.at("arm")) + " title " +
@@ -130,14 +129,13 @@ std::string curves_script(const Json& ledger, const std::string& dataset) {
   }
   if (plots.empty()) return "";
   std::set<double> ticks;
-  for (double tick = longest; tick > longest / 100; tick /= 4) ticks.insert(std::round(tick));
+  for (double tick = longest; tick > longest / 100; tick /= 4) ticks.insert(std::round(tick));  // the curves begin at 1/128
   return preamble("tokens (log)", "training loss, nats per token") + token_axis(ticks) + data + plots + "\n";
 }
 
 std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t budget) {
   std::string data, plots;
   std::set<double> rates;
-  double lowest = 1e300;
   for (const auto& point : ledger.at("tuning")) {
     if (point.at("dataset") != dataset || point.at("budget") != budget) continue;
     std::string rows, fit;
@@ -145,7 +143,6 @@ std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t
       rates.insert(trial.at("peak_lr").get<double>());
       if (!trial.at("loss").is_number()) continue;
       rows += number(trial.at("peak_lr").get<double>()) + " " + number(trial.at("loss").get<double>()) + "\n";
-      lowest = std::min(lowest, trial.at("loss").get<double>());
     }
     if (rows.empty()) continue;
     if (point.at("parabola").is_array()) {
@@ -170,7 +167,7 @@ std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t
   std::vector<std::string> marks;
   for (const double rate : rates) marks.push_back(quoted(number(rate)) + " " + number(rate));
   return preamble("peak learning rate (log)", "validation loss, nats per token") + "set logscale x\nset xtics rotate by -40 (" + join(marks, ", ") + ")\n" +
-         "set yrange [" + number(lowest - .02) + ":*]\nset offsets graph 0.05, graph 0.05, graph 0.02, 0\n" + data + plots + "\n";
+         "set xrange [" + number(*rates.begin() / 1.15) + ":" + number(*rates.rbegin() * 1.15) + "]\n" + data + plots + "\n";
 }
 
 }  // namespace
@@ -200,7 +197,7 @@ std::string forest_svg(const Json& verdict) {
   const Json& here = verdict.at("here");
   const bool ratio = here.at("unit") == "x";
   const auto place = [&](double value) { return ratio ? std::log(value) : value; };
-  std::vector<double> all = {ratio ? 0.0 : 0.0};
+  std::vector<double> all = {0.0};  // no effect: ln 1, or 0
   std::optional<double> paper, estimate, low, high;
   const auto take = [&](std::optional<double>& to, const Json& value) {
     if (!value.is_number() || (ratio && value.get<double>() <= 0)) return;

@@ -1,9 +1,11 @@
 #include "suite/judge/record.h"
 
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <thread>
 
 #include "suite/base/files.h"
 #include "suite/base/record_digest.h"
@@ -137,13 +139,23 @@ Record load_record(const std::string& runs_folder, const RunRef& run, const std:
 
 std::vector<Record> load_records(const std::string& runs_folder, const std::vector<RunRef>& runs,
                                  const std::map<std::string, std::string>& numeric_digests) {
-  std::vector<Record> records;
+  std::vector<Record> records(runs.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i; (i = next++) < runs.size();) {
+      const auto digest = numeric_digests.find(runs[i].arm);
+      records[i] = load_record(runs_folder, runs[i],
+                               digest == numeric_digests.end() ? std::nullopt : std::optional(digest->second));
+    }
+  };
+  // Decompression and hashing of some hundred files: two threads keep a judgement of a large table under a second.
+  std::thread helper(work);
+  work();
+  helper.join();
+
   std::map<std::string, std::string> first_with_steps, first_with_place;
-  for (const auto& run : runs) {
-    const auto digest = numeric_digests.find(run.arm);
-    records.push_back(load_record(runs_folder, run,
-                                  digest == numeric_digests.end() ? std::nullopt : std::optional(digest->second)));
-    Record& record = records.back();
+  for (auto& record : records) {
+    const RunRef& run = record.run;
     const std::string place = canonical(Json{run.arm, run.dataset, run.token_budget, run.seed, run.peak_lr});
     const auto [planned, is_new] = first_with_place.emplace(place, run.name);
     if (!is_new) give_up(record, RecordState::kDamaged, "the seed is planned twice, see " + planned->second);

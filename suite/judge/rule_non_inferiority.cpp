@@ -74,7 +74,7 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence, const
     measured = "The challenger is worse by more than the margin of " + fixed(margin, 3) + ": " + worst + ".";
   } else if (all_pass) {
     verdict.statistics_say = Outcome::kReproduced;
-    measured = "At every budget the challenger is worse by less than the margin of " + fixed(margin, 3) + "; " + worst + ".";
+    measured = "At no budget can the challenger be worse by the margin of " + fixed(margin, 3) + "; " + worst + ".";
   } else {
     verdict.statistics_say = Outcome::kInconclusive;
     measured = verdict.pairs < 2 ? "Fewer than 2 pairs have both losses, so there is no interval"

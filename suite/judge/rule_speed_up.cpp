@@ -16,7 +16,7 @@ constexpr double kSlack = 1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8
 
 struct Pair {
   int64_t seed;
-  double log_ratio;
+  double log_ratio, smooth_log_ratio;  // rungs joined by chords, by a smooth curve
   Bound bound;
   double challenger_loss, reference_loss;  // at equal budget; the latter NaN when the reference has no such run
 };
@@ -39,9 +39,12 @@ std::vector<Pair> pairs_at(const Claim& claim, const Evidence& evidence, const s
     const LossCurve reference = evidence.curve(claim.reference, dataset, seed);
     if (run == nullptr || !run->usable() || reference.tokens.empty() || !whole_ladder(claim, evidence, dataset, seed))
       continue;
-    const auto needed = tokens_needed(never_rising(reference), run->validation_loss());
+    const LossCurve curve = never_rising(reference);
+    const auto needed = tokens_needed(curve, run->validation_loss());
+    const auto smooth = tokens_needed_smoothly(curve, run->validation_loss());
     const Record* same = evidence.find(claim.reference, dataset, budget, seed);
-    pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)), needed.bound, run->validation_loss(),
+    pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)),
+                     std::log(smooth.tokens / static_cast<double>(budget)), needed.bound, run->validation_loss(),
                      same != nullptr && same->usable() ? same->validation_loss() : std::nan("")});
   }
   return pairs;
@@ -164,8 +167,8 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
       text += ".";
   }
   if (censored > 0)
-    text += " " + count_text(static_cast<size_t>(effect.bounded_below + effect.bounded_above), "pair") + " of " +
-            std::to_string(n) + " left the ladder and count as bounds only.";
+    text += " In " + std::to_string(censored) + " of " + count_text(n, "pair") +
+            " some budget left the ladder; there the pair counts as a bound.";
   if (!v.diverged.empty()) text += " " + count_text(v.diverged.size(), "run") + " diverged.";
   return text;
 }
@@ -182,7 +185,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   const auto ladder = evidence.budgets(claim.reference, dataset);
 
   struct Seed {
-    double sum = 0;
+    double sum = 0, smooth_sum = 0;
     int budgets = 0;
     bool at_least = false, at_most = false;
   };
@@ -199,6 +202,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     for (const auto& pair : pairs) {
       Seed& seed = seeds[pair.seed];
       seed.sum += sign * pair.log_ratio;
+      seed.smooth_sum += sign * pair.smooth_log_ratio;
       ++seed.budgets;
       seed.at_least = seed.at_least || pair.bound == Bound::kAtLeast;
       seed.at_most = seed.at_most || pair.bound == Bound::kAtMost;
@@ -207,19 +211,21 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     }
   }
 
-  Effect effect;
-  int both = 0;
+  Effect effect, smooth;
   verdict.seeds.clear();
   for (const auto& [id, seed] : seeds) {
     if (seed.budgets != static_cast<int>(verdict.budgets.size())) continue;  // a run is missing: no pair
     effect.values.push_back(seed.sum / seed.budgets);
+    smooth.values.push_back(seed.smooth_sum / seed.budgets);
     effect.bounded_below += inverted ? seed.at_most : seed.at_least;
     effect.bounded_above += inverted ? seed.at_least : seed.at_most;
-    both += seed.at_least && seed.at_most;
     verdict.seeds.push_back(id);
   }
   effect.equal_budget = equal_budget_interval(gains_of_seed, alpha);
   effect.finish(alpha);
+  smooth.bounded_below = effect.bounded_below, smooth.bounded_above = effect.bounded_above;
+  smooth.equal_budget = effect.equal_budget;
+  smooth.finish(alpha);
   verdict.pairs = static_cast<int>(effect.values.size());
 
   const int at_least = inverted ? effect.bounded_above : effect.bounded_below;
@@ -236,6 +242,14 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   }
   const double claimed = sign * std::log(*claim.value);
   verdict.statistics_say = decide_superiority(effect, claimed);
+  if (effect.has_interval && ladder.size() >= 3) {
+    const Outcome otherwise = decide_superiority(smooth, claimed);
+    verdict.smooth = {{"estimate", std::exp(sign * smooth.mean)}, {"statistics_say", outcome_name(otherwise)}};
+    if (otherwise != verdict.statistics_say)
+      verdict.notes.push_back("the answer hangs on how the rungs of the ladder are joined: by chords " +
+                              std::string(outcome_name(verdict.statistics_say)) + ", by a smooth curve " + outcome_name(otherwise) +
+                              " (" + fixed(std::exp(sign * smooth.mean), 2) + "x)");
+  }
   if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval) {
     verdict.pairs_needed = more_pairs(effect, claimed, alpha);
   }
