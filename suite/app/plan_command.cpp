@@ -15,8 +15,8 @@ namespace {
 
 void print_list(const PlannedTier& planned, const Estimate& estimate) {
   for (const auto& run : planned.runs)
-    fmt::print("  {:16} {:9} {}\n", run.run_id.empty() ? "-" : run.run_id,
-               run.run_id.empty() ? "no data" : estimate.finished(run.run_id) ? "finished" : "to do", run.name);
+    fmt::print("  {:16} {:8} {}\n", run.run_id.empty() ? "-" : run.run_id,
+               run.run_id.empty() ? "no data" : estimate.finished(run.run_id) ? "finished" : "pending", run.name);
 }
 
 /// The smallest speed-up that a paired comparison with this many seeds can tell from none.

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "report_page.h"  // made by CMake from report_page.html
+#include "suite/judge/report_page.h"  // made by CMake from report_page.html
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/judge/ledger_words.h"
