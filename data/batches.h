@@ -1,4 +1,5 @@
-// Deterministic batches: which tokens a step sees is a pure function of (seed, step). Torch-free: spans of token ids.
+// Deterministic batches: which tokens a step sees is a pure function of (seed, step). Torch-free:
+// spans of token ids.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace normbench {
 
-/// Token ids of one or several sequences, [num_sequences, T + 1] row-major: inputs are the first T, targets the last T.
+/// Token ids of one or several sequences, [num_sequences, T + 1] row-major: inputs are the first T,
+/// targets the last T.
 struct Batch {
   int64_t num_sequences = 0;
   int64_t context = 0;
@@ -34,12 +36,13 @@ class TokenSource {
   virtual std::string validation_digest() const = 0;
 };
 
-/// Opens a data set below `cache` ("results/cache"); `name` is a key of data.json or the name of a prepared user data set.
-/// Throws UserError (not prepared, cut shard, wrong digest: which file, which byte range) and says the command that mends it.
+/// Opens a data set below `cache` ("results/cache"); `name` is a key of data.json or the name of a
+/// prepared user data set. Throws UserError (not prepared, cut shard, wrong digest: which file,
+/// which byte range) and says the command that mends it.
 std::unique_ptr<TokenSource> open_dataset(const std::string& name, const std::string& cache_folder);
 
-/// Training batches. The stream is cut into windows of context + 1 tokens at stride `context`; the order is
-/// a permutation keyed by (seed, epoch), so no window repeats before all were seen.
+/// Training batches. The stream is cut into windows of context + 1 tokens at stride `context`; the
+/// order is a permutation keyed by (seed, epoch), so no window repeats before all were seen.
 class Batches {
  public:
   Batches(const TokenSource& source, int64_t context, int64_t sequences_per_step, uint64_t seed);
@@ -53,7 +56,8 @@ class Batches {
   uint64_t seed_;
 };
 
-/// The frozen validation slice: the first num_tokens / context windows of the validation split, in order.
+/// The frozen validation slice: the first num_tokens / context windows of the validation split, in
+/// order.
 class ValidationSlice {
  public:
   /// num_tokens must be a multiple of context; throws UserError when the split is shorter.

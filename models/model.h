@@ -1,4 +1,5 @@
-// The contract between an architecture and everything that uses one. B batch, T tokens, D model width, V vocabulary.
+// The contract between an architecture and everything that uses one. B batch, T tokens, D model
+// width, V vocabulary.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -33,27 +34,31 @@ struct ModelSize {
     v.field("vocabulary", vocabulary);
     v.field("context", context);
   }
-  /// Fills head_width in; throws UserError when a size is not positive or the width is not divisible by the heads.
+  /// Fills head_width in; throws UserError when a size is not positive or the width is not
+  /// divisible by the heads.
   void check();
 };
 
 class Model : public torch::nn::Module {
  public:
-  /// logits of every position. tokens: [B, T] int64. Returns [B, T, V]. Appends the residual stream after each block,
-  /// [B, T, D], to `hidden` when it is given.
-  virtual torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden = nullptr) = 0;
+  /// logits of every position. tokens: [B, T] int64. Returns [B, T, V]. Appends the residual stream
+  /// after each block, [B, T, D], to `hidden` when it is given.
+  virtual torch::Tensor logits(const torch::Tensor& tokens,
+                               std::vector<torch::Tensor>* hidden = nullptr) = 0;
 
-  /// Mean cross-entropy in nats per token. tokens, targets: [B, T] int64. Returns a scalar in at least fp32. Equal to the
-  /// cross-entropy of logits(), without holding them all.
+  /// Mean cross-entropy in nats per token. tokens, targets: [B, T] int64. Returns a scalar in at
+  /// least fp32. Equal to the cross-entropy of logits(), without holding them all.
   virtual torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) = 0;
 
-  /// The paper's initialisation: every weight is a pure function of (seed, its name, its shape), then constrained.
+  /// The paper's initialisation: every weight is a pure function of (seed, its name, its shape),
+  /// then constrained.
   virtual void reset_parameters(uint64_t seed) = 0;
 
   /// Every parameter once, in the order of the equations, with decay and constraint.
   virtual std::vector<ParameterGroup> parameter_groups() = 0;
 
-  /// Type in which matrices are multiplied and activations held (fp32, bf16, or fp64 for parity); weights stay masters.
+  /// Type in which matrices are multiplied and activations held (fp32, bf16, or fp64 for parity);
+  /// weights stay masters.
   void set_compute_type(torch::ScalarType type) { compute_type_ = type; }
   torch::ScalarType compute_type() const { return compute_type_; }
 

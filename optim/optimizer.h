@@ -16,9 +16,11 @@ namespace normbench {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// One update of every parameter that has a gradient, in place, outside autograd. Constraints are the loop's next line.
+  /// One update of every parameter that has a gradient, in place, outside autograd. Constraints are
+  /// the loop's next line.
   virtual void step(double lr) = 0;
-  /// Everything that a resumed run needs, by name ("m.blocks.0.attn.q.weight", "t"); load_state takes it back bit by bit.
+  /// Everything that a resumed run needs, by name ("m.blocks.0.attn.q.weight", "t"); load_state
+  /// takes it back bit by bit.
   virtual std::map<std::string, torch::Tensor> state() const = 0;
   virtual void load_state(const std::map<std::string, torch::Tensor>& state) = 0;
 };

@@ -10,7 +10,8 @@
 
 namespace normbench {
 
-/// lr(t) for optimiser step t = 1..steps. Exactly `steps` updates are made, none with a rate that only repeats the last.
+/// lr(t) for optimiser step t = 1..steps. Exactly `steps` updates are made, none with a rate that
+/// only repeats the last.
 using Schedule = std::function<double(int64_t t)>;
 
 struct ScheduleEntry {

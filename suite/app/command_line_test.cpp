@@ -29,8 +29,10 @@ class Checkout {
   Checkout() {
     for (const char* part : {"suite/tables", "baselines"}) {
       std::filesystem::create_directories(folder_.path() + "/" + part);
-      std::filesystem::copy(std::string(NORMBENCH_SOURCE_DIR) + "/" + part, folder_.path() + "/" + part,
-                            std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+      std::filesystem::copy(std::string(NORMBENCH_SOURCE_DIR) + "/" + part,
+                            folder_.path() + "/" + part,
+                            std::filesystem::copy_options::recursive |
+                                std::filesystem::copy_options::overwrite_existing);
     }
   }
   std::string path() const { return folder_.path(); }
@@ -39,7 +41,9 @@ class Checkout {
     return run_program(arguments);
   }
   Json table() const { return read_json(path() + "/suite/tables/angpt/convergence.json"); }
-  void set_table(const Json& table) const { write_json(path() + "/suite/tables/angpt/convergence.json", table); }
+  void set_table(const Json& table) const {
+    write_json(path() + "/suite/tables/angpt/convergence.json", table);
+  }
 
  private:
   TemporaryFolder folder_;
@@ -58,12 +62,14 @@ TEST(CommandLine, AnUnknownOptionOrCommandIsWrongUse) {
 }
 
 TEST(CommandLine, AnEmptySelectionIsAnErrorWithTheNearestName) {
-  expect_error(normbench({"plan", "--only", "angpt.convergance"}), 2, "did you mean \"angpt.convergence\"?");
+  expect_error(normbench({"plan", "--only", "angpt.convergance"}), 2,
+               "did you mean \"angpt.convergence\"?");
   expect_error(normbench({"plan", "--tier", "smok"}), 2, "did you mean \"smoke\"?");
 }
 
 TEST(CommandLine, AnUnknownRunIsNamed) {
-  expect_error(normbench({"run", "run.angpt.convergence.smoke.gcide_1k.angpt.16384.s99"}), 2, "did you mean \"run.angpt");
+  expect_error(normbench({"run", "run.angpt.convergence.smoke.gcide_1k.angpt.16384.s99"}), 2,
+               "did you mean \"run.angpt");
 }
 
 TEST(CommandLine, ABudgetThatIsNoWholeNumberOfStepsIsAnErrorBeforeAnythingRuns) {
@@ -71,7 +77,8 @@ TEST(CommandLine, ABudgetThatIsNoWholeNumberOfStepsIsAnErrorBeforeAnythingRuns) 
   Json table = checkout.table();
   table["tiers"]["smoke"]["settings"]["gcide_1k"]["token_budgets"][0] = 16385;
   checkout.set_table(table);
-  expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, "a multiple of 8 sequences x 64 tokens = 512");
+  expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2,
+               "a multiple of 8 sequences x 64 tokens = 512");
 }
 
 TEST(CommandLine, AnUnknownArmInAClaimOrARateIsAnError) {
@@ -105,7 +112,8 @@ TEST(CommandLine, ASweepThatUsesAVerdictSeedIsAnError) {
   Json table = checkout.table();
   table["tiers"]["smoke"]["settings"]["gcide_1k"]["sweep"]["seeds"] = {0};
   checkout.set_table(table);
-  expect_error(checkout.normbench({"plan"}), 2, "a seed of the sweep is also a seed of the verdict");
+  expect_error(checkout.normbench({"plan"}), 2,
+               "a seed of the sweep is also a seed of the verdict");
 }
 
 TEST(CommandLine, AnArmWithoutARateAtABudgetIsAnError) {
@@ -118,7 +126,8 @@ TEST(CommandLine, AnArmWithoutARateAtABudgetIsAnError) {
 
 TEST(CommandLine, NoRecordsIsAMessageAndNotAnEmptyLedger) {
   const Checkout checkout;
-  expect_error(checkout.normbench({"judge", "--tier", "smoke"}), 2, "there are no records to judge");
+  expect_error(checkout.normbench({"judge", "--tier", "smoke"}), 2,
+               "there are no records to judge");
 }
 
 TEST(CommandLine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
@@ -126,7 +135,8 @@ TEST(CommandLine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
   const Checkout checkout;
   const std::string results = checkout.path() + "/results";
   std::filesystem::create_directories(results);
-  if (::mount("tmpfs", results.c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "mounting is not allowed here";
+  if (::mount("tmpfs", results.c_str(), "tmpfs", 0, "size=256k") != 0)
+    GTEST_SKIP() << "mounting is not allowed here";
   const auto full = checkout.normbench({"data", "prepare", "synthetic"});
   ::umount(results.c_str());
   EXPECT_EQ(full.exit_code, 3) << full.err;

@@ -12,8 +12,10 @@ DataCommandOptions common_options(const Project& project) {
   return {.specs = project.tables() + "/data.json", .cache_folder = project.cache()};
 }
 
-/// Data sets that the selected tables and tiers train on and that can be fetched: the user's own shards are left out.
-std::vector<std::string> datasets_of(const Project& project, const std::string& only, const std::string& tier) {
+/// Data sets that the selected tables and tiers train on and that can be fetched: the user's own
+/// shards are left out.
+std::vector<std::string> datasets_of(const Project& project, const std::string& only,
+                                     const std::string& tier) {
   std::set<std::string> names;
   const Plan plan(project, only, tier);
   for (const auto& planned : plan.tiers())
@@ -28,29 +30,35 @@ void add_data_command(CLI::App& app, const std::function<Project()>& project, in
   auto* data = app.add_subcommand("data", "corpora, tokenizers and token shards");
   data->require_subcommand(1);
 
-  data->add_subcommand("list", "every data set, and whether it is prepared")->callback([&code, project] {
-    code = data_list(common_options(project()));
-  });
+  data->add_subcommand("list", "every data set, and whether it is prepared")
+      ->callback([&code, project] { code = data_list(common_options(project())); });
 
   struct Prepare {
     DataPrepareOptions options;
     std::string tier, only;
   };
   const auto prepare = std::make_shared<Prepare>();
-  auto* p = data->add_subcommand("prepare", "fetch, tokenize and shard; does nothing when all is there");
-  p->add_option("names", prepare->options.names, "data sets of suite/tables/data.json (default: what --tier and --only need)");
+  auto* p =
+      data->add_subcommand("prepare", "fetch, tokenize and shard; does nothing when all is there");
+  p->add_option("names", prepare->options.names,
+                "data sets of suite/tables/data.json (default: what --tier and --only need)");
   p->add_option("--tier", prepare->tier, "what this tier trains on");
   p->add_option("--only", prepare->only, "what this paper or table trains on");
   p->add_flag("--again", prepare->options.again, "even if it is there and whole");
-  p->add_option("--deb", prepare->options.deb, "package file of the corpus, where apt-get cannot fetch it");
+  p->add_option("--deb", prepare->options.deb,
+                "package file of the corpus, where apt-get cannot fetch it");
   p->add_option("--name", prepare->options.name, "name of a data set of your own, with one of:");
   p->add_option("--text", prepare->options.text, "plain text files");
-  p->add_option("--jsonl", prepare->options.jsonl, "JSON lines with a key \"text\" (.jsonl or .jsonl.zst)");
+  p->add_option("--jsonl", prepare->options.jsonl,
+                "JSON lines with a key \"text\" (.jsonl or .jsonl.zst)");
   p->add_option("--llmc-shards", prepare->options.llmc_shards, "llm.c token shards");
-  p->add_option("--nanogpt", prepare->options.nanogpt, "folder with nanoGPT's train.bin and val.bin");
+  p->add_option("--nanogpt", prepare->options.nanogpt,
+                "folder with nanoGPT's train.bin and val.bin");
   p->add_option("--megatron", prepare->options.megatron, "prefix of Megatron-LM's .bin and .idx");
-  p->add_option("--vocabulary", prepare->options.vocabulary, "vocabulary of the tokenizer or of the shards");
-  p->add_option("--validation-share", prepare->options.validation_share, "share held out of your own text")
+  p->add_option("--vocabulary", prepare->options.vocabulary,
+                "vocabulary of the tokenizer or of the shards");
+  p->add_option("--validation-share", prepare->options.validation_share,
+                "share held out of your own text")
       ->capture_default_str();
   p->callback([&code, project, prepare] {
     const Project where = project();
@@ -60,9 +68,11 @@ void add_data_command(CLI::App& app, const std::function<Project()>& project, in
   });
 
   const auto names = std::make_shared<std::vector<std::string>>();
-  auto* verify = data->add_subcommand("verify", "read everything again; names the byte range of a change");
+  auto* verify =
+      data->add_subcommand("verify", "read everything again; names the byte range of a change");
   verify->add_option("names", *names, "data sets (default: all that are prepared)");
-  verify->callback([&code, project, names] { code = data_verify(common_options(project()), *names); });
+  verify->callback(
+      [&code, project, names] { code = data_verify(common_options(project()), *names); });
 }
 
 }  // namespace normbench

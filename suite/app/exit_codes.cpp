@@ -4,11 +4,12 @@
 #include <iostream>
 #include <new>
 
-
 namespace normbench {
 
 int exit_code_of(const std::function<int()>& body) {
-  const auto say = [](const char* kind, const std::exception& e) { std::cerr << kind << e.what() << std::endl; };
+  const auto say = [](const char* kind, const std::exception& e) {
+    std::cerr << kind << e.what() << std::endl;
+  };
   try {
     return body();
   } catch (const UserError& e) {

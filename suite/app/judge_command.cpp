@@ -21,13 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string runs_of(const Project& project, const std::string& given) { return given.empty() ? project.runs() : given; }
+std::string runs_of(const Project& project, const std::string& given) {
+  return given.empty() ? project.runs() : given;
+}
 
 /// Several tables of one tier share the false-alarm rate.
 size_t family_of_tier(const Project& project, const std::string& tier) {
   const Plan plan(project, "", tier);
   size_t family = 0;
-  for (const auto& planned : plan.tiers()) family += regression_family(judge_input(project, plan, planned));
+  for (const auto& planned : plan.tiers())
+    family += regression_family(judge_input(project, plan, planned));
   return family;
 }
 
@@ -40,25 +43,30 @@ int exit_code(const CheckResult& result) {
 /// The one table and tier that a check or a change of a file is about.
 const PlannedTier& only_one(const Plan& plan) {
   if (plan.tiers().size() != 1)
-    throw UserError({.what = "one table of one tier is wanted", .found = std::to_string(plan.tiers().size()) + " are selected",
+    throw UserError({.what = "one table of one tier is wanted",
+                     .found = std::to_string(plan.tiers().size()) + " are selected",
                      .todo = "say --tier TIER --only PAPER.TABLE"});
   return plan.tiers().front();
 }
 
-/// Does this selection have a record at all? A tier that nobody ran (no GPU) has no ledger worth printing.
+/// Does this selection have a record at all? A tier that nobody ran (no GPU) has no ledger worth
+/// printing.
 bool any_record(const PlannedTier& planned, const std::string& runs_folder) {
   return std::any_of(planned.runs.begin(), planned.runs.end(), [&](const PlannedRun& run) {
     return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
   });
 }
 
-std::vector<Json> ledgers(const Project& project, const Plan& plan, const std::string& runs_folder) {
+std::vector<Json> ledgers(const Project& project, const Plan& plan,
+                          const std::string& runs_folder) {
   std::vector<Json> all;
   for (const auto& planned : plan.tiers())
     if (any_record(planned, runs_folder))
-      all.push_back(judge_table(judge_input(project, plan, planned), runs_folder, project.baselines()));
+      all.push_back(
+          judge_table(judge_input(project, plan, planned), runs_folder, project.baselines()));
   if (all.empty())
-    throw UserError({.what = "there are no records to judge", .where = runs_folder,
+    throw UserError({.what = "there are no records to judge",
+                     .where = runs_folder,
                      .todo = "./run_all.sh --tier smoke trains them; --runs names another folder"});
   return all;
 }
@@ -80,11 +88,13 @@ std::string output_of(const std::string& command) {
 int judge_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const std::string runs = runs_of(project, request.runs_folder);
-  if (!request.claim.empty()) return exit_code(check_claim(judge_input(project, plan, only_one(plan)), runs, request.claim));
+  if (!request.claim.empty())
+    return exit_code(check_claim(judge_input(project, plan, only_one(plan)), runs, request.claim));
   if (!request.regression_arm.empty()) {
     const JudgeInput input = judge_input(project, plan, only_one(plan));
-    return exit_code(check_regression(input, runs, baseline_path(input, project.baselines()), request.regression_arm,
-                                      request.metric, family_of_tier(project, input.tier)));
+    return exit_code(check_regression(input, runs, baseline_path(input, project.baselines()),
+                                      request.regression_arm, request.metric,
+                                      family_of_tier(project, input.tier)));
   }
   const auto all = ledgers(project, plan, runs);
   for (const auto& ledger : all) std::cout << ledger_text(ledger) << "\n";
@@ -95,7 +105,8 @@ int judge_command(const Project& project, const JudgeCommand& request) {
 int report_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const std::string runs = runs_of(project, request.runs_folder);
-  const std::string out = request.out.empty() ? project.results() + "/report/index.html" : request.out;
+  const std::string out =
+      request.out.empty() ? project.results() + "/report/index.html" : request.out;
   write_report(ledgers(project, plan, runs), out);
   std::cout << "written: " << out << "\n";
   return kExitOk;
@@ -104,7 +115,8 @@ int report_command(const Project& project, const JudgeCommand& request) {
 int tune_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const PlannedTier& planned = only_one(plan);
-  const TuneResult result = tune(judge_input(project, plan, planned), runs_of(project, request.runs_folder));
+  const TuneResult result =
+      tune(judge_input(project, plan, planned), runs_of(project, request.runs_folder));
   for (const auto& problem : result.problems) log_warning(problem);
   // The table file groups rates by setting, then by arm.
   Json by_setting = Json::object();
@@ -115,13 +127,15 @@ int tune_command(const Project& project, const JudgeCommand& request) {
     return kExitOk;
   }
   if (!result.complete)
-    throw UserError({.what = "the sweep is not complete", .todo = "ctest --preset " + planned.tier->name + " -L kind.sweep"});
+    throw UserError({.what = "the sweep is not complete",
+                     .todo = "ctest --preset " + planned.tier->name + " -L kind.sweep"});
   // Ordered, so that the file keeps the order in which a person wrote it.
   const std::string file = planned.table->file;
   auto table = nlohmann::ordered_json::parse(read_file(file));
   for (const auto& [setting, rates] : by_setting.items())
     for (const auto& [arm, list] : rates.items())
-      table["tiers"][planned.tier->name]["settings"][setting]["peak_lr"][arm] = nlohmann::ordered_json::parse(list.dump());
+      table["tiers"][planned.tier->name]["settings"][setting]["peak_lr"][arm] =
+          nlohmann::ordered_json::parse(list.dump());
   write_file_atomically(file, table.dump(2) + "\n");
   std::cout << "written: " << file << "\n";
   return kExitOk;
@@ -135,7 +149,8 @@ int bless_command(const Project& project, const BlessCommand& request) {
   options.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   for (const auto& planned : plan.tiers()) {
     const JudgeInput input = judge_input(project, plan, planned);
-    std::cout << bless(input, project.runs(), baseline_path(input, project.baselines()), options) << "\n";
+    std::cout << bless(input, project.runs(), baseline_path(input, project.baselines()), options)
+              << "\n";
   }
   return kExitOk;
 }
@@ -143,8 +158,8 @@ int bless_command(const Project& project, const BlessCommand& request) {
 int publish_command(const Project& project, const PublishCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const PlannedTier& planned = only_one(plan);
-  const std::string folder = project.results() + "/published/" + planned.table->paper + "." + planned.table->name + "." +
-                             planned.tier->name;
+  const std::string folder = project.results() + "/published/" + planned.table->paper + "." +
+                             planned.table->name + "." + planned.tier->name;
   size_t copied = 0;
   for (const auto& run : planned.runs) {
     const fs::path from = project.runs() + "/" + run.run_id, to = folder + "/runs/" + run.run_id;
@@ -154,11 +169,14 @@ int publish_command(const Project& project, const PublishCommand& request) {
       write_file_atomically((to / file).string(), read_file((from / file).string()));
     ++copied;
   }
-  if (copied == 0) throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
-  const Json ledger = judge_table(judge_input(project, plan, planned), folder + "/runs", project.baselines());
+  if (copied == 0)
+    throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
+  const Json ledger =
+      judge_table(judge_input(project, plan, planned), folder + "/runs", project.baselines());
   write_json(folder + "/ledger.json", ledger);
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
-  std::cout << fmt::format("{} of {} records and the ledger: {}\n", copied, planned.runs.size(), folder);
+  std::cout << fmt::format("{} of {} records and the ledger: {}\n", copied, planned.runs.size(),
+                           folder);
   return kExitOk;
 }
 

@@ -8,13 +8,14 @@ namespace normbench {
 
 struct JudgeCommand {
   std::string tier, only;
-  std::string runs_folder;     // "": results/runs
+  std::string runs_folder;  // "": results/runs
   std::string claim, regression_arm, metric = "validation_loss";
   std::string json_file, out;
   bool write = false;
 };
 
-/// Prints the ledger of every selected table and tier, or runs one check. Exit code 1 when the check is red.
+/// Prints the ledger of every selected table and tier, or runs one check. Exit code 1 when the
+/// check is red.
 int judge_command(const Project& project, const JudgeCommand& request);
 /// Writes the page.
 int report_command(const Project& project, const JudgeCommand& request);
@@ -29,7 +30,8 @@ int bless_command(const Project& project, const BlessCommand& request);
 struct PublishCommand {
   std::string tier, only;
 };
-/// Copies finished records of a tier to results/published/<paper>.<table>.<tier>/ with the ledger as text and JSON.
+/// Copies finished records of a tier to results/published/<paper>.<table>.<tier>/ with the ledger
+/// as text and JSON.
 int publish_command(const Project& project, const PublishCommand& request);
 
 }  // namespace normbench

@@ -1,4 +1,5 @@
-// normbench: plans, judges, reports, prepares data, without torch. What needs torch is handed to normbench-worker.
+// normbench: plans, judges, reports, prepares data, without torch. What needs torch is handed to
+// normbench-worker.
 #include <CLI/CLI.hpp>
 
 #include "suite/app/data_cli.h"
@@ -21,7 +22,8 @@ void add_selection(CLI::App* command, std::string& tier, std::string& only) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Re-trains the tables of the papers on normalised transformers and judges them.", "normbench");
+  CLI::App app("Re-trains the tables of the papers on normalised transformers and judges them.",
+               "normbench");
   app.set_version_flag("--version", NORMBENCH_VERSION);
   app.require_subcommand(1);
   std::string root;
@@ -30,27 +32,36 @@ int run(int argc, char** argv) {
   const auto project = [&] { return Project::locate(root); };
 
   PlanCommand plan;
-  auto* plan_app = app.add_subcommand("plan", "runs, time left and power of each tier, before anything starts");
+  auto* plan_app =
+      app.add_subcommand("plan", "runs, time left and power of each tier, before anything starts");
   add_selection(plan_app, plan.tier, plan.only);
   plan_app->add_flag("--list", plan.list, "every run with its id and state");
-  plan_app->add_option("--ctest", plan.ctest_file, "write the tests as a CTest script to this file");
+  plan_app->add_option("--ctest", plan.ctest_file,
+                       "write the tests as a CTest script to this file");
   plan_app->callback([&] { code = plan_command(project(), plan); });
 
   RunCommand run;
   auto* run_app = app.add_subcommand("run", "train one run of the plan (CTest calls this)");
-  run_app->add_option("name", run.name, "name or id of a run, as `normbench plan --list` prints it")->required();
-  run_app->add_option("--checkpoint-seconds", run.checkpoint_seconds, "a checkpoint at least this often; 0: every step")
+  run_app->add_option("name", run.name, "name or id of a run, as `normbench plan --list` prints it")
+      ->required();
+  run_app
+      ->add_option("--checkpoint-seconds", run.checkpoint_seconds,
+                   "a checkpoint at least this often; 0: every step")
       ->capture_default_str();
-  run_app->add_flag("--keep-checkpoints", run.keep_checkpoints, "keep the last two when the run is finished");
+  run_app->add_flag("--keep-checkpoints", run.keep_checkpoints,
+                    "keep the last two when the run is finished");
   run_app->callback([&] { code = run_command(project(), run); });
 
   JudgeCommand judge;
-  auto* judge_app = app.add_subcommand("judge", "the ledger: what the paper says, what came out, how sure we are");
+  auto* judge_app = app.add_subcommand(
+      "judge", "the ledger: what the paper says, what came out, how sure we are");
   add_selection(judge_app, judge.tier, judge.only);
   judge_app->add_option("--runs", judge.runs_folder, "folder of records (default results/runs)");
   judge_app->add_option("--claim", judge.claim, "judge one claim (a CTest check)");
-  judge_app->add_option("--regression", judge.regression_arm, "gate one arm against its committed baseline (a CTest check)");
-  judge_app->add_option("--metric", judge.metric, "with --regression: validation_loss or verdict")->capture_default_str();
+  judge_app->add_option("--regression", judge.regression_arm,
+                        "gate one arm against its committed baseline (a CTest check)");
+  judge_app->add_option("--metric", judge.metric, "with --regression: validation_loss or verdict")
+      ->capture_default_str();
   judge_app->add_option("--json", judge.json_file, "also write the ledger as JSON");
   judge_app->callback([&] { code = judge_command(project(), judge); });
 
@@ -62,32 +73,38 @@ int run(int argc, char** argv) {
   report_app->callback([&] { code = report_command(project(), report); });
 
   BlessCommand bless;
-  auto* bless_app = app.add_subcommand("bless", "commit what this machine measured as the baseline of its numeric class");
+  auto* bless_app = app.add_subcommand(
+      "bless", "commit what this machine measured as the baseline of its numeric class");
   add_selection(bless_app, bless.tier, bless.only);
   bless_app->add_option("--reason", bless.reason, "why the baseline changes")->required();
   bless_app->callback([&] { code = bless_command(project(), bless); });
 
   JudgeCommand tune;
-  auto* tune_app = app.add_subcommand("tune", "learning rates from the finished sweep, as the table file wants them");
+  auto* tune_app = app.add_subcommand(
+      "tune", "learning rates from the finished sweep, as the table file wants them");
   add_selection(tune_app, tune.tier, tune.only);
   tune_app->add_option("--runs", tune.runs_folder, "folder of records (default results/runs)");
   tune_app->add_flag("--write", tune.write, "write them into the table file");
   tune_app->callback([&] { code = tune_command(project(), tune); });
 
   PublishCommand publish;
-  auto* publish_app = app.add_subcommand("publish", "copy the finished records and the ledger of a tier to results/published");
+  auto* publish_app = app.add_subcommand(
+      "publish", "copy the finished records and the ledger of a tier to results/published");
   add_selection(publish_app, publish.tier, publish.only);
   publish_app->callback([&] { code = publish_command(project(), publish); });
 
   add_data_command(app, project, code);
 
   DoctorCommand doctor;
-  auto* doctor_app = app.add_subcommand("doctor", "what this machine is, what it can run, what is missing");
-  doctor_app->add_option("--device", doctor.device, "only check that this device can be used: cpu or cuda");
+  auto* doctor_app =
+      app.add_subcommand("doctor", "what this machine is, what it can run, what is missing");
+  doctor_app->add_option("--device", doctor.device,
+                         "only check that this device can be used: cpu or cuda");
   doctor_app->callback([&] { code = doctor_command(project(), doctor); });
 
   std::vector<std::string> files;
-  auto* parity = app.add_subcommand("parity", "compare models, operators, optimizers and schedules with golden files");
+  auto* parity = app.add_subcommand(
+      "parity", "compare models, operators, optimizers and schedules with golden files");
   parity->add_option("files", files, "golden files (.safetensors)")->required();
   parity->callback([&] {
     std::vector<std::string> arguments = {"parity"};
@@ -96,8 +113,12 @@ int run(int argc, char** argv) {
   });
 
   ThroughputCommand throughput;
-  auto* throughput_app = app.add_subcommand("throughput", "tokens per second of whole training steps of one planned run");
-  throughput_app->add_option("name", throughput.name, "name or id of a run, as `normbench plan --list` prints it")->required();
+  auto* throughput_app = app.add_subcommand(
+      "throughput", "tokens per second of whole training steps of one planned run");
+  throughput_app
+      ->add_option("name", throughput.name,
+                   "name or id of a run, as `normbench plan --list` prints it")
+      ->required();
   throughput_app->add_option("--steps", throughput.steps, "timed steps")->capture_default_str();
   throughput_app->callback([&] { code = throughput_command(project(), throughput); });
 

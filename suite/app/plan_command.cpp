@@ -16,7 +16,10 @@ namespace {
 void print_list(const PlannedTier& planned, const Estimate& estimate) {
   for (const auto& run : planned.runs)
     fmt::print("  {:16} {:8} {}\n", run.run_id.empty() ? "-" : run.run_id,
-               run.run_id.empty() ? "no data" : estimate.finished(run.run_id) ? "finished" : "pending", run.name);
+               run.run_id.empty()              ? "no data"
+               : estimate.finished(run.run_id) ? "finished"
+                                               : "pending",
+               run.name);
 }
 
 /// The smallest speed-up that a paired comparison with this many seeds can tell from none.
@@ -28,9 +31,11 @@ void print_power(const PlannedTier& planned) {
     const auto n = static_cast<int>(setting.seeds.size());
     const double sd_log_ratio = std::sqrt(2.0) * sd / (slope / std::log(2.0));
     const double effect = std::exp(minimum_detectable_effect(sd_log_ratio, n, /*alpha=*/0.05)) - 1;
-    fmt::print("    {}: {} seeds tell a speed-up of {:.0f} % from none (80 % power; noise {:.4f} nats, {:.2f} nats per "
-               "doubling: {})\n",
-               setting.name, n, 100 * effect, sd, slope, noise.at("source").get<std::string>());
+    fmt::print(
+        "    {}: {} seeds tell a speed-up of {:.0f} % from none (80 % power; noise {:.4f} nats, "
+        "{:.2f} nats per "
+        "doubling: {})\n",
+        setting.name, n, 100 * effect, sd, slope, noise.at("source").get<std::string>());
   }
 }
 
@@ -40,7 +45,8 @@ int plan_command(const Project& project, const PlanCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const Estimate estimate(project.runs());
   if (!request.ctest_file.empty()) {
-    write_file_atomically(request.ctest_file, ctest_script(plan.tiers(), estimate, project.program, project.root));
+    write_file_atomically(request.ctest_file,
+                          ctest_script(plan.tiers(), estimate, project.program, project.root));
     return kExitOk;
   }
   double all_left = 0;
@@ -59,11 +65,12 @@ int plan_command(const Project& project, const PlanCommand& request) {
       }
     }
     all_left += left;
-    fmt::print("{}.{} {}: {} runs, {} finished, {} left on one {} ({})\n", planned.table->paper, planned.table->name,
-               planned.tier->name, planned.runs.size(), done, duration_text(left),
-               planned.tier->device == "cuda" ? "GPU" : "core",
+    fmt::print("{}.{} {}: {} runs, {} finished, {} left on one {} ({})\n", planned.table->paper,
+               planned.table->name, planned.tier->name, planned.runs.size(), done,
+               duration_text(left), planned.tier->device == "cuda" ? "GPU" : "core",
                measured_runs > 0 ? "from finished runs on this machine" : "rough, from FLOPs");
-    if (without_data > 0) fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
+    if (without_data > 0)
+      fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
     print_power(planned);
     if (request.list) print_list(planned, estimate);
   }

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <algorithm>
 #include <map>
 
 #include "data/dataset.h"
@@ -26,7 +26,8 @@ fs::path root_above(fs::path folder) {
   return {};
 }
 
-/// A prepared data set says who it is; before it is prepared the committed digests do (suite/tables/data.json).
+/// A prepared data set says who it is; before it is prepared the committed digests do
+/// (suite/tables/data.json).
 std::optional<DatasetIdentity> dataset_identity(const Project& project, const std::string& name) {
   if (fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) {
     const Sidecar sidecar = read_sidecar(project.cache(), name);
@@ -34,14 +35,15 @@ std::optional<DatasetIdentity> dataset_identity(const Project& project, const st
   }
   for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
     if (spec.name == name && spec.expected)
-      return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest, spec.expected->validation_digest};
+      return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest,
+                             spec.expected->validation_digest};
   return std::nullopt;
 }
 
 std::string size_text(const Json& size) {
   const auto n = [&](const char* key) { return std::to_string(size.at(key).get<int64_t>()); };
-  return n("num_layers") + " layers, width " + n("width") + ", " + n("num_heads") + " heads, MLP " + n("mlp_width") +
-         ", context " + n("context") + ", vocabulary " + n("vocabulary");
+  return n("num_layers") + " layers, width " + n("width") + ", " + n("num_heads") + " heads, MLP " +
+         n("mlp_width") + ", context " + n("context") + ", vocabulary " + n("vocabulary");
 }
 
 }  // namespace
@@ -54,20 +56,27 @@ Project Project::locate(const std::string& given_root) {
   if (!given_root.empty() || variable != nullptr) {
     root = fs::absolute(given_root.empty() ? variable : given_root);
     if (!is_root(root))
-      throw UserError({.what = "not a checkout of normbench", .where = root.string(), .expected = "a folder with suite/tables/sizes.json"});
+      throw UserError({.what = "not a checkout of normbench",
+                       .where = root.string(),
+                       .expected = "a folder with suite/tables/sizes.json"});
   } else {
     root = root_above(fs::current_path());
     if (root.empty()) root = root_above(fs::path(project.program).parent_path());
   }
   if (root.empty())
-    throw UserError({.what = "no checkout of normbench above the current folder", .where = fs::current_path().string(),
+    throw UserError({.what = "no checkout of normbench above the current folder",
+                     .where = fs::current_path().string(),
                      .todo = "call it inside the checkout, or with --root FOLDER"});
   project.root = root.lexically_normal().string();
   return project;
 }
 
-std::string Project::worker() const { return (fs::path(program).parent_path() / "normbench-worker").string(); }
-std::string Project::registry() const { return (fs::path(program).parent_path() / "registry.json").string(); }
+std::string Project::worker() const {
+  return (fs::path(program).parent_path() / "normbench-worker").string();
+}
+std::string Project::registry() const {
+  return (fs::path(program).parent_path() / "registry.json").string();
+}
 
 Plan::Plan(const Project& project, const std::string& only, const std::string& tier)
     : sizes_(read_sizes(project.tables())), tables_(read_tables(project.tables(), only)) {
@@ -80,7 +89,9 @@ Plan::Plan(const Project& project, const std::string& only, const std::string& t
   };
   if (!tier.empty() && std::find(kTierNames.begin(), kTierNames.end(), tier) == kTierNames.end()) {
     const std::string hint = nearest(tier, kTierNames);
-    throw UserError({.what = "no such tier", .found = "\"" + tier + "\"", .expected = "smoke, cpu, gpu or paper",
+    throw UserError({.what = "no such tier",
+                     .found = "\"" + tier + "\"",
+                     .expected = "smoke, cpu, gpu or paper",
                      .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
   }
   for (const auto& table : tables_)
@@ -88,7 +99,8 @@ Plan::Plan(const Project& project, const std::string& only, const std::string& t
       if (tier.empty() || t.name == tier)
         tiers_.push_back({&table, &t, expand(table, t, sizes_, registry, lookup)});
   if (tiers_.empty())
-    throw UserError({.what = "nothing is selected", .found = "--only \"" + only + "\" --tier \"" + tier + "\"",
+    throw UserError({.what = "nothing is selected",
+                     .found = "--only \"" + only + "\" --tier \"" + tier + "\"",
                      .todo = "normbench plan --list shows what there is"});
 }
 
@@ -100,8 +112,10 @@ const PlannedRun& Plan::run(const std::string& name) const {
       names.push_back(run.name);
     }
   const std::string hint = nearest(name, names);
-  throw UserError({.what = "no such run", .found = "\"" + name + "\"",
-                   .todo = hint.empty() ? "normbench plan --list shows all" : "did you mean \"" + hint + "\"?"});
+  throw UserError({.what = "no such run",
+                   .found = "\"" + name + "\"",
+                   .todo = hint.empty() ? "normbench plan --list shows all"
+                                        : "did you mean \"" + hint + "\"?"});
 }
 
 JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTier& planned) {
@@ -118,22 +132,26 @@ JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTi
   input.not_tested = table.not_tested;
   const std::string published = project.baselines() + "/published/" + table.paper + ".json";
   input.published = fs::exists(published) ? read_json(published) : Json::object();
-  for (const auto& arm : table.arms) input.arms.push_back({arm.name, arm.label, arm.note, arm.warning});
+  for (const auto& arm : table.arms)
+    input.arms.push_back({arm.name, arm.label, arm.note, arm.warning});
   for (const auto& setting : planned.tier->settings) {
     input.datasets.push_back(setting.name);
     for (const auto& [arm, rates] : setting.peak_lr)
-      for (const auto& [budget, rate] : rates) input.peak_lr[arm][setting.name].push_back({budget, rate});
+      for (const auto& [budget, rate] : rates)
+        input.peak_lr[arm][setting.name].push_back({budget, rate});
   }
   for (const auto& run : planned.runs) {
     (run.sweep ? input.sweep_runs : input.runs)
-        .push_back({run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed, run.peak_lr});
+        .push_back(
+            {run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed, run.peak_lr});
     if (input.size.empty()) input.size = size_text(run.config.at("size"));
   }
   const std::string build_id = fs::exists(project.worker()) ? xxh3_file(project.worker()) : "";
   for (const auto& run : planned.runs) {
     if (input.numeric_digest.contains(run.arm) || run.run_id.empty()) continue;
-    const std::string file =
-        project.canaries() + "/" + run_id_of(canary_config(run.config, plan.sizes().at("micro"))) + ".json";
+    const std::string file = project.canaries() + "/" +
+                             run_id_of(canary_config(run.config, plan.sizes().at("micro"))) +
+                             ".json";
     if (!fs::exists(file)) continue;
     const Json canary = read_json(file);
     if (canary.value("build_id", "") == build_id)

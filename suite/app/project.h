@@ -14,8 +14,8 @@ struct Project {
   std::string root;     // the checkout
   std::string program;  // this executable
 
-  /// root: as given; else $NORMBENCH_ROOT; else the nearest folder above the current one, or above the program, that holds
-  /// suite/tables/sizes.json. Throws UserError when there is none.
+  /// root: as given; else $NORMBENCH_ROOT; else the nearest folder above the current one, or above
+  /// the program, that holds suite/tables/sizes.json. Throws UserError when there is none.
   static Project locate(const std::string& given_root);
 
   std::string tables() const { return root + "/suite/tables"; }
@@ -28,7 +28,8 @@ struct Project {
   std::string registry() const;  // registry.json beside this program
 };
 
-/// Tables read and expanded: `only` as read_tables, `tier` a name or "" for all. Throws UserError when nothing is left.
+/// Tables read and expanded: `only` as read_tables, `tier` a name or "" for all. Throws UserError
+/// when nothing is left.
 class Plan {
  public:
   Plan(const Project& project, const std::string& only, const std::string& tier);
@@ -44,7 +45,8 @@ class Plan {
   std::vector<PlannedTier> tiers_;
 };
 
-/// What judge needs to know of one tier of one table. Numeric digests are those of this build, where its canaries were run.
+/// What judge needs to know of one tier of one table. Numeric digests are those of this build,
+/// where its canaries were run.
 JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTier& planned);
 
 }  // namespace normbench

@@ -35,29 +35,57 @@ class Resume : public ::testing::Test {
     Json size = read_json(NORMBENCH_SOURCE_DIR "/suite/tables/sizes.json")["sizes"]["micro"];
     size.erase("note");
     size["vocabulary"] = sidecar.vocabulary;
-    config_ = {{"model", "angpt"}, {"model_options", registry["models"]["angpt"]["options"]}, {"size", size},
-               {"optimizer", "adamw"}, {"optimizer_options", registry["optimizers"]["adamw"]["options"]},
-               {"schedule", "cosine"}, {"schedule_options", registry["schedules"]["cosine"]["options"]},
-               {"peak_lr", 0.01}, {"clip_norm", 1.0}, {"token_budget", 40 * 8 * 32}, {"batch_sequences", 8},
-               {"micro_batch_sequences", 4}, {"dataset", "synthetic"}, {"train_digest", sidecar.train.digest},
-               {"validation_digest", sidecar.validation.digest}, {"validation_tokens", 1024},
-               {"divergence", {{"loss_above", 20.0}}}, {"precision", "fp32"}, {"device", "cpu"}, {"threads", 1}, {"seed", 3}};
+    config_ = {{"model", "angpt"},
+               {"model_options", registry["models"]["angpt"]["options"]},
+               {"size", size},
+               {"optimizer", "adamw"},
+               {"optimizer_options", registry["optimizers"]["adamw"]["options"]},
+               {"schedule", "cosine"},
+               {"schedule_options", registry["schedules"]["cosine"]["options"]},
+               {"peak_lr", 0.01},
+               {"clip_norm", 1.0},
+               {"token_budget", 40 * 8 * 32},
+               {"batch_sequences", 8},
+               {"micro_batch_sequences", 4},
+               {"dataset", "synthetic"},
+               {"train_digest", sidecar.train.digest},
+               {"validation_digest", sidecar.validation.digest},
+               {"validation_tokens", 1024},
+               {"divergence", {{"loss_above", 20.0}}},
+               {"precision", "fp32"},
+               {"device", "cpu"},
+               {"threads", 1},
+               {"seed", 3}};
   }
   static void TearDownTestSuite() { delete folder_; }
 
   static std::string cache() { return folder_->path() + "/cache"; }
-  static std::vector<std::string> command(const std::string& runs, const Json& config, const std::string& seconds = "0") {
+  static std::vector<std::string> command(const std::string& runs, const Json& config,
+                                          const std::string& seconds = "0") {
     Json canary = config;  // any configuration can be a canary; the planner makes smaller ones
     canary["token_budget"] = 8 * 32;
-    return {NORMBENCH_PROGRAMS "/normbench-worker", "run", "--name", "run.test", "--runs", runs, "--cache", cache(),
-            "--checkpoint-seconds", seconds, "--config", canonical(config), "--canary", canonical(canary)};
+    return {NORMBENCH_PROGRAMS "/normbench-worker",
+            "run",
+            "--name",
+            "run.test",
+            "--runs",
+            runs,
+            "--cache",
+            cache(),
+            "--checkpoint-seconds",
+            seconds,
+            "--config",
+            canonical(config),
+            "--canary",
+            canonical(canary)};
   }
   static Json summary(const std::string& runs, const Json& config) {
     return read_json(runs + "/" + run_id_of(config) + "/summary.json");
   }
   /// What must be equal to the last bit.
   static std::string bits(const Json& summary) {
-    return summary.at("validation_loss_bits").get<std::string>() + summary.at("steps_digest").get<std::string>() +
+    return summary.at("validation_loss_bits").get<std::string>() +
+           summary.at("steps_digest").get<std::string>() +
            summary.at("weights_digest").get<std::string>();
   }
   static const std::string& undisturbed() {
@@ -83,7 +111,8 @@ TEST_F(Resume, TwentyFiveKillsAtRandomMomentsChangeNoBit) {
   const auto half_written = [&] {
     std::error_code absent;
     for (const auto& entry : std::filesystem::directory_iterator(run_folder, absent))
-      if (entry.path().filename().string().find(".safetensors.tmp.") != std::string::npos) return true;
+      if (entry.path().filename().string().find(".safetensors.tmp.") != std::string::npos)
+        return true;
     return false;
   };
   int inside_checkpoint = 0, kills = 0;
@@ -92,18 +121,22 @@ TEST_F(Resume, TwentyFiveKillsAtRandomMomentsChangeNoBit) {
     const auto start = std::chrono::steady_clock::now();
     const auto since = [&] { return std::chrono::steady_clock::now() - start; };
     if (kills % 2 == 0) {
-      // Inside a checkpoint: as soon as its temporary name is seen, but not before some steps were done.
-      const auto earliest = std::chrono::milliseconds(300 + static_cast<int>(200 * moments.uniform(kills)));
+      // Inside a checkpoint: as soon as its temporary name is seen, but not before some steps were
+      // done.
+      const auto earliest =
+          std::chrono::milliseconds(300 + static_cast<int>(200 * moments.uniform(kills)));
       while (since() < std::chrono::seconds(20) && (since() < earliest || !half_written()) &&
              !std::filesystem::exists(run_folder + "/summary.json"))
         std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(900 * moments.uniform(kills))));
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(static_cast<int>(900 * moments.uniform(kills))));
     }
     ::kill(pid, SIGKILL);
     wait_for(pid);
     inside_checkpoint += half_written();
-    if (std::filesystem::exists(run_folder + "/summary.json")) std::filesystem::remove(run_folder + "/summary.json");
+    if (std::filesystem::exists(run_folder + "/summary.json"))
+      std::filesystem::remove(run_folder + "/summary.json");
   }
   EXPECT_GE(inside_checkpoint, 3) << "of 25 kills; the test is about these";
   const auto last = run_program(command(runs, config_));
@@ -129,7 +162,8 @@ TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {
   const std::string runs = folder_->path() + "/parallel";
   Json other = config_;
   other["seed"] = 4;
-  const pid_t first = start_program(command(runs, config_)), second = start_program(command(runs, other));
+  const pid_t first = start_program(command(runs, config_)),
+              second = start_program(command(runs, other));
   ASSERT_EQ(wait_for(first), 0);
   ASSERT_EQ(wait_for(second), 0);
   EXPECT_EQ(bits(summary(runs, config_)), undisturbed());
@@ -164,14 +198,16 @@ TEST_F(Resume, ACutShardIsNamedAndNothingIsTrained) {
   const TemporaryFolder other;
   std::filesystem::copy(cache(), other.path(), std::filesystem::copy_options::recursive);
   std::string shard;
-  for (const auto& entry : std::filesystem::directory_iterator(other.path() + "/datasets/synthetic"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(other.path() + "/datasets/synthetic"))
     if (entry.path().filename().string().starts_with("train")) shard = entry.path().string();
   std::filesystem::resize_file(shard, std::filesystem::file_size(shard) - 100);
   auto arguments = command(folder_->path() + "/cut", config_);
   arguments[7] = other.path();
   const auto result = run_program(arguments);
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find(std::filesystem::path(shard).filename().string()), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(std::filesystem::path(shard).filename().string()), std::string::npos)
+      << result.err;
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace normbench {
 namespace {
 
-/// "angpt.convergence" and "cpu" of "run.angpt.convergence.cpu.gcide_1k....", so that one table is read instead of all.
+/// "angpt.convergence" and "cpu" of "run.angpt.convergence.cpu.gcide_1k....", so that one table is
+/// read instead of all.
 std::pair<std::string, std::string> table_and_tier_of(const std::string& name) {
   std::vector<std::string> parts;
   for (size_t start = 0; parts.size() < 4;) {
@@ -33,7 +34,9 @@ Plan plan_with(const Project& project, const std::string& name) {
 int call_worker(const Project& project, const std::vector<std::string>& arguments) {
   const std::string worker = project.worker();
   if (!std::filesystem::exists(worker))
-    throw UserError({.what = "the worker was not built", .where = worker, .todo = "build the target normbench_worker"});
+    throw UserError({.what = "the worker was not built",
+                     .where = worker,
+                     .todo = "build the target normbench_worker"});
   std::vector<std::string> all = {worker};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> raw;
@@ -41,7 +44,8 @@ int call_worker(const Project& project, const std::vector<std::string>& argument
   raw.push_back(nullptr);
   std::cout.flush();
   ::execv(worker.c_str(), raw.data());
-  throw MachineError({.what = "the worker cannot be started", .where = worker, .found = std::strerror(errno)});
+  throw MachineError(
+      {.what = "the worker cannot be started", .where = worker, .found = std::strerror(errno)});
 }
 
 int run_command(const Project& project, const RunCommand& request) {
@@ -50,14 +54,25 @@ int run_command(const Project& project, const RunCommand& request) {
   if (run.run_id.empty()) {
     const char* require = std::getenv("NORMBENCH_REQUIRE");
     const bool required = require != nullptr && std::strstr(require, "data") != nullptr;
-    std::cout << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
-              << " is not prepared; `normbench data prepare --help` says how to bring your own tokens\n";
+    std::cout
+        << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
+        << " is not prepared; `normbench data prepare --help` says how to bring your own tokens\n";
     return required ? kExitWrongUse : kExitSkipped;
   }
   std::vector<std::string> arguments = {
-      "run", "--name", run.name, "--runs", project.runs(), "--cache", project.cache(),
-      "--checkpoint-seconds", std::to_string(request.checkpoint_seconds),
-      "--config", canonical(run.config), "--canary", canonical(canary_config(run.config, plan.sizes().at("micro")))};
+      "run",
+      "--name",
+      run.name,
+      "--runs",
+      project.runs(),
+      "--cache",
+      project.cache(),
+      "--checkpoint-seconds",
+      std::to_string(request.checkpoint_seconds),
+      "--config",
+      canonical(run.config),
+      "--canary",
+      canonical(canary_config(run.config, plan.sizes().at("micro")))};
   if (request.keep_checkpoints) arguments.push_back("--keep-checkpoints");
   return call_worker(project, arguments);
 }

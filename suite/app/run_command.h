@@ -7,7 +7,8 @@
 
 namespace normbench {
 
-/// Replaces this process by the worker (so that signals reach it). Throws UserError when the worker was not built.
+/// Replaces this process by the worker (so that signals reach it). Throws UserError when the worker
+/// was not built.
 int call_worker(const Project& project, const std::vector<std::string>& arguments);
 
 struct RunCommand {

@@ -1,4 +1,5 @@
-// normbench-worker: everything that needs LibTorch. People call `normbench`, which hands over to this.
+// normbench-worker: everything that needs LibTorch. People call `normbench`, which hands over to
+// this.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -15,29 +16,38 @@ int main(int argc, char** argv) {
   return exit_code_of([&] {
     restart_with_fixed_environment(argc, argv);
     install_interrupt_handler();
-    CLI::App app("Trains, checks golden files and measures. Called by normbench.", "normbench-worker");
+    CLI::App app("Trains, checks golden files and measures. Called by normbench.",
+                 "normbench-worker");
     app.require_subcommand(1);
     int code = kExitOk;
 
     WorkerRun run;
-    auto* run_command = app.add_subcommand("run", "train one resolved configuration and write its record");
+    auto* run_command =
+        app.add_subcommand("run", "train one resolved configuration and write its record");
     run_command->add_option("--config", run.config, "the configuration, as JSON")->required();
-    run_command->add_option("--canary", run.canary, "the canary's configuration, as JSON")->required();
+    run_command->add_option("--canary", run.canary, "the canary's configuration, as JSON")
+        ->required();
     run_command->add_option("--name", run.name, "name of the run, for the record")->required();
     run_command->add_option("--runs", run.runs_folder, "folder of the records")->required();
-    run_command->add_option("--cache", run.cache_folder, "folder of data sets and canaries")->required();
-    run_command->add_option("--checkpoint-seconds", run.checkpoint_seconds, "a checkpoint at least this often; 0: every step")
+    run_command->add_option("--cache", run.cache_folder, "folder of data sets and canaries")
+        ->required();
+    run_command
+        ->add_option("--checkpoint-seconds", run.checkpoint_seconds,
+                     "a checkpoint at least this often; 0: every step")
         ->capture_default_str();
-    run_command->add_flag("--keep-checkpoints", run.keep_checkpoints, "keep the last two when the run is finished");
+    run_command->add_flag("--keep-checkpoints", run.keep_checkpoints,
+                          "keep the last two when the run is finished");
     run_command->callback([&] { code = worker_run(run); });
 
     std::vector<std::string> files;
-    auto* parity = app.add_subcommand("parity", "compare models, operators, optimisers and schedules with golden files");
+    auto* parity = app.add_subcommand(
+        "parity", "compare models, operators, optimisers and schedules with golden files");
     parity->add_option("files", files, "golden files (.safetensors)")->required();
     parity->callback([&] { code = run_parity(files); });
 
     std::string registry_file;
-    auto* registry = app.add_subcommand("registry", "write every model, optimizer and schedule with its default options");
+    auto* registry = app.add_subcommand(
+        "registry", "write every model, optimizer and schedule with its default options");
     registry->add_option("file", registry_file, "where to write")->required();
     registry->callback([&] { write_registry(registry_file); });
 

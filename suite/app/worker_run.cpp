@@ -28,8 +28,8 @@ int worker_run(const WorkerRun& request) {
   options.name = request.name;
   options.checkpoint_seconds = request.checkpoint_seconds;
   options.keep_checkpoints = request.keep_checkpoints;
-  options.numeric_digest =
-      cached_canary(canary, request.cache_folder + "/canary", xxh3_file("/proc/self/exe"), print.numeric_class);
+  options.numeric_digest = cached_canary(canary, request.cache_folder + "/canary",
+                                         xxh3_file("/proc/self/exe"), print.numeric_class);
   const auto communicator = single_communicator();
   const RunResult result = train_run(config, *source, *communicator, options);
 
@@ -39,13 +39,13 @@ int worker_run(const WorkerRun& request) {
   if (summary.at("status") == "diverged")
     std::cout << "diverged at step " << summary.at("diverged_at_step") << " of " << c.num_steps();
   else
-    std::cout << "validation loss " << summary.at("validation_loss").get<double>() << " nats per token after "
-              << summary.at("tokens") << " tokens";
+    std::cout << "validation loss " << summary.at("validation_loss").get<double>()
+              << " nats per token after " << summary.at("tokens") << " tokens";
   if (result == RunResult::kReused)
     std::cout << ", finished before\n";
   else
-    std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>()) << " tokens/s, "
-              << duration_text(summary.at("seconds_train").get<double>()) << "\n";
+    std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>())
+              << " tokens/s, " << duration_text(summary.at("seconds_train").get<double>()) << "\n";
   return kExitOk;
 }
 

@@ -12,8 +12,12 @@ int worker_throughput(const WorkerThroughput& request) {
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
   const Json config = parse_json(request.config, "--config");
-  const double tokens = config.at("batch_sequences").get<double>() * config.at("size").at("context").get<double>();
-  std::cout << Json({{"tokens_per_second", tokens / sorted[sorted.size() / 2]}, {"step_seconds", seconds}}).dump() << "\n";
+  const double tokens =
+      config.at("batch_sequences").get<double>() * config.at("size").at("context").get<double>();
+  std::cout << Json({{"tokens_per_second", tokens / sorted[sorted.size() / 2]},
+                     {"step_seconds", seconds}})
+                   .dump()
+            << "\n";
   return 0;
 }
 

@@ -10,7 +10,8 @@ struct WorkerThroughput {
   int64_t steps = 20;
 };
 
-/// Times whole training steps (forward, backward, clip, update, constraint) on generated tokens and prints
+/// Times whole training steps (forward, backward, clip, update, constraint) on generated tokens and
+/// prints
 /// {"tokens_per_second": median, "step_seconds": [...]}. Exit code.
 int worker_throughput(const WorkerThroughput& request);
 

@@ -15,8 +15,8 @@ std::string ErrorText::str() const {
 }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& values) {
-  throw std::logic_error(std::string("broken invariant: ") + condition + "\n  where: " + file + ":" +
-                         std::to_string(line) + "\n  found: " + values);
+  throw std::logic_error(std::string("broken invariant: ") + condition + "\n  where: " + file +
+                         ":" + std::to_string(line) + "\n  found: " + values);
 }
 
 }  // namespace normbench

@@ -8,10 +8,10 @@ namespace normbench {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitCheckRed = 1,   // a gate is red
-  kExitWrongUse = 2,   // bad option, file or data: UserError
-  kExitMachine = 3,    // disk full, no device, lost peer: MachineError
-  kExitSkipped = 77,   // CTest's SKIP_RETURN_CODE
+  kExitCheckRed = 1,  // a gate is red
+  kExitWrongUse = 2,  // bad option, file or data: UserError
+  kExitMachine = 3,   // disk full, no device, lost peer: MachineError
+  kExitSkipped = 77,  // CTest's SKIP_RETURN_CODE
   kExitInterrupted = 130,
 };
 
@@ -38,13 +38,15 @@ class MachineError : public std::runtime_error {
   explicit MachineError(const ErrorText& text) : std::runtime_error(text.str()) {}
 };
 
-/// SIGINT or SIGTERM arrived and the work was left in a state that the next call continues. Exit code 130.
+/// SIGINT or SIGTERM arrived and the work was left in a state that the next call continues. Exit
+/// code 130.
 class Interrupted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& values);
+[[noreturn]] void check_failed(const char* condition, const char* file, int line,
+                               const std::string& values);
 
 /// A broken invariant, our bug: always on, with the values that broke it.
 #define NORMBENCH_CHECK(condition, values)                                               \

@@ -15,8 +15,12 @@ namespace {
 
 [[noreturn]] void machine_error(const std::string& what, const std::string& path) {
   const std::string reason = std::strerror(errno);
-  throw MachineError({.what = what, .where = path, .found = reason,
-                      .todo = errno == ENOSPC ? "free some space; what was finished is kept, the next call goes on" : ""});
+  throw MachineError(
+      {.what = what,
+       .where = path,
+       .found = reason,
+       .todo = errno == ENOSPC ? "free some space; what was finished is kept, the next call goes on"
+                               : ""});
 }
 
 /// Closes on every way out.
@@ -32,7 +36,8 @@ struct Descriptor {
 std::string read_file(const std::string& path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0)
-    throw UserError({.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
+    throw UserError(
+        {.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
   struct stat info {};
   if (::fstat(file.fd, &info) != 0 || S_ISDIR(info.st_mode))
     throw UserError({.what = "a file cannot be read", .where = path, .found = "not a file"});
@@ -42,7 +47,9 @@ std::string read_file(const std::string& path) {
     if (done == bytes.size()) bytes.resize(done + 65536);
     const ssize_t n = ::read(file.fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw UserError({.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
+    if (n < 0)
+      throw UserError(
+          {.what = "a file cannot be read", .where = path, .found = std::strerror(errno)});
     if (n == 0) break;
     done += static_cast<size_t>(n);
   }
@@ -72,20 +79,24 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
     }
     if (::fsync(file.fd) != 0) give_up("a file cannot be synced");
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("a file cannot be renamed into place");
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    give_up("a file cannot be renamed into place");
   sync_folder(target.has_parent_path() ? target.parent_path().string() : ".");
 }
 
 void sync_folder(const std::string& path) {
   Descriptor folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (folder.fd >= 0) ::fsync(folder.fd);  // some file systems refuse; the rename itself is still atomic
+  if (folder.fd >= 0)
+    ::fsync(folder.fd);  // some file systems refuse; the rename itself is still atomic
 }
 
 void make_folders(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error)
-    throw MachineError({.what = "a folder cannot be created", .where = path, .found = error.message(),
+    throw MachineError({.what = "a folder cannot be created",
+                        .where = path,
+                        .found = error.message(),
                         .todo = "make the parent folder writable, or choose another one"});
 }
 
@@ -100,7 +111,8 @@ FileLock::FileLock(const std::string& path, bool wait, const std::string& purpos
   } while (result != 0 && errno == EINTR);
   if (result != 0) {
     ::close(fd_);
-    throw UserError({.what = purpose + " is in use by another process", .where = path,
+    throw UserError({.what = purpose + " is in use by another process",
+                     .where = path,
                      .todo = "wait for it to finish; the lock goes with the process"});
   }
 }

@@ -10,8 +10,9 @@ namespace normbench {
 /// Reads a whole file. Throws UserError when it is absent or unreadable.
 std::string read_file(const std::string& path);
 
-/// Temporary name in the same folder, write, fsync, rename, fsync of the folder: after a crash the path holds the old
-/// bytes or the new ones. Creates missing parent folders. Throws MachineError (disk full, not writable); the temporary file is removed.
+/// Temporary name in the same folder, write, fsync, rename, fsync of the folder: after a crash the
+/// path holds the old bytes or the new ones. Creates missing parent folders. Throws MachineError
+/// (disk full, not writable); the temporary file is removed.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
 /// fsync of a folder, so that a rename in it survives a power cut.
@@ -20,7 +21,8 @@ void sync_folder(const std::string& path);
 /// Creates a folder and its parents. Throws MachineError.
 void make_folders(const std::string& path);
 
-/// An exclusive advisory lock on `path` (created if absent), held until destruction; a killed holder releases it.
+/// An exclusive advisory lock on `path` (created if absent), held until destruction; a killed
+/// holder releases it.
 class FileLock {
  public:
   /// wait = false: throws UserError saying who may hold it. wait = true: blocks.

@@ -1,7 +1,6 @@
 #include "suite/base/files.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,8 +15,8 @@ class Files : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::string folder_ =
-      std::filesystem::temp_directory_path().string() + "/normbench-files-" + std::to_string(::getpid());
+  const std::string folder_ = std::filesystem::temp_directory_path().string() +
+                              "/normbench-files-" + std::to_string(::getpid());
 };
 
 TEST_F(Files, WritingReplacesTheWholeFileAndLeavesNoTemporaryOne) {
@@ -25,7 +24,8 @@ TEST_F(Files, WritingReplacesTheWholeFileAndLeavesNoTemporaryOne) {
   write_file_atomically(folder_ + "/sub/x", "new");
   EXPECT_EQ(read_file(folder_ + "/sub/x"), "new");
   int files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_ + "/sub")) ++files;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_ + "/sub"))
+    ++files;
   EXPECT_EQ(files, 1);
 }
 
@@ -55,7 +55,8 @@ TEST_F(Files, ASecondLockIsRefusedUntilTheFirstIsGone) {
 // FIPS 180-2, appendix B.1: SHA-256 of "abc".
 TEST_F(Files, Sha256GivesThePublishedDigest) {
   write_file_atomically(folder_ + "/abc", "abc");
-  EXPECT_EQ(sha256_file(folder_ + "/abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_file(folder_ + "/abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST_F(Files, AStreamHashEqualsTheHashOfTheWhole) {

@@ -40,7 +40,9 @@ void read_pieces(const std::string& path, const std::function<void(std::string_v
 
 }  // namespace
 
-std::string xxh3_hex(std::string_view bytes) { return hex128(XXH3_128bits(bytes.data(), bytes.size())); }
+std::string xxh3_hex(std::string_view bytes) {
+  return hex128(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
@@ -51,16 +53,23 @@ struct StreamHash::State {
 
 StreamHash::StreamHash() : state_(std::make_unique<State>()) { XXH3_128bits_reset(state_->xxh); }
 StreamHash::~StreamHash() = default;
-void StreamHash::update(std::string_view bytes) { XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size()); }
+void StreamHash::update(std::string_view bytes) {
+  XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+}
 std::string StreamHash::hex() const { return hex128(XXH3_128bits_digest(state_->xxh)); }
 
 std::string sha256_file(const std::string& path) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  NORMBENCH_CHECK(context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1, "EVP_DigestInit_ex");
-  read_pieces(path, [&](std::string_view piece) { EVP_DigestUpdate(context.get(), piece.data(), piece.size()); });
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                        EVP_MD_CTX_free);
+  NORMBENCH_CHECK(context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1,
+                  "EVP_DigestInit_ex");
+  read_pieces(path, [&](std::string_view piece) {
+    EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+  });
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  NORMBENCH_CHECK(EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1, "EVP_DigestFinal_ex");
+  NORMBENCH_CHECK(EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1,
+                  "EVP_DigestFinal_ex");
   return to_hex(digest.data(), size);
 }
 

@@ -22,7 +22,9 @@ void install_interrupt_handler() {
 bool interrupted() { return g_interrupted != 0; }
 
 void stop_if_interrupted() {
-  if (interrupted()) throw Interrupted("interrupted; what was finished is kept, the same command goes on from there");
+  if (interrupted())
+    throw Interrupted(
+        "interrupted; what was finished is kept, the same command goes on from there");
 }
 
 }  // namespace normbench

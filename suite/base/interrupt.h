@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM set a flag; long work looks at it between steps, saves what it has and stops. A second signal kills.
+// SIGINT and SIGTERM set a flag; long work looks at it between steps, saves what it has and stops.
+// A second signal kills.
 #pragma once
 
 namespace normbench {

@@ -39,18 +39,22 @@ Json parse_json(const std::string& text, const std::string& file) {
   const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
     if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
+    if (event == Json::parse_event_t::key &&
+        !open_objects.back().insert(parsed.get<std::string>()).second)
       duplicate = parsed.get<std::string>();
     return true;
   };
   try {
     Json value = Json::parse(text, watch);
     if (!duplicate.empty())
-      throw UserError({.what = "a key stands twice in one object", .where = file, .found = "\"" + duplicate + "\""});
+      throw UserError({.what = "a key stands twice in one object",
+                       .where = file,
+                       .found = "\"" + duplicate + "\""});
     return value;
   } catch (const Json::parse_error& e) {
     const size_t end = std::min(e.byte > 0 ? e.byte - 1 : 0, text.size());
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
     const size_t line_start = text.rfind('\n', end > 0 ? end - 1 : 0);
     const size_t column = end - (line_start == std::string::npos ? 0 : line_start);
     throw UserError({.what = "not valid JSON",
@@ -101,13 +105,15 @@ JsonObject JsonObject::object(const std::string& key) const {
   return JsonObject(raw(key), file_, pointer_ + "/" + key);
 }
 
-void JsonObject::for_each_object(const std::string& key,
-                                 const std::function<void(const std::string&, const JsonObject&)>& f) const {
+void JsonObject::for_each_object(
+    const std::string& key,
+    const std::function<void(const std::string&, const JsonObject&)>& f) const {
   const JsonObject parent = object(key);
   for (const auto& name : parent.keys()) f(name, parent.object(name));
 }
 
-void JsonObject::for_each_element(const std::string& key, const std::function<void(const JsonObject&)>& f) const {
+void JsonObject::for_each_element(const std::string& key,
+                                  const std::function<void(const JsonObject&)>& f) const {
   const Json& array = raw(key);
   if (!array.is_array()) fail(key, "wrong type", array.dump().substr(0, 80), "an array");
   for (size_t i = 0; i < array.size(); ++i)
@@ -135,7 +141,8 @@ void JsonObject::fail(const std::string& key, const std::string& what, const std
                       const std::string& expected, const std::string& todo) const {
   std::string where = file_ + (pointer_.empty() && key.empty() ? "" : ", at ") + pointer_;
   if (!key.empty()) where += "/" + key;
-  throw UserError({.what = what, .where = where, .found = found, .expected = expected, .todo = todo});
+  throw UserError(
+      {.what = what, .where = where, .found = found, .expected = expected, .todo = todo});
 }
 
 }  // namespace normbench

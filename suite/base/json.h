@@ -1,4 +1,5 @@
-// Strict JSON: every key of a file is read or the file is wrong. Files are small; they are read whole.
+// Strict JSON: every key of a file is read or the file is wrong. Files are small; they are read
+// whole.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,16 @@ namespace normbench {
 /// Keys sorted: two equal values print the same bytes (see canonical()).
 using Json = nlohmann::json;
 
-/// Parses `text`. Comments and duplicate keys are errors. Throws UserError with file, line and column.
+/// Parses `text`. Comments and duplicate keys are errors. Throws UserError with file, line and
+/// column.
 Json parse_json(const std::string& text, const std::string& file);
 /// Reads and parses a file. Throws UserError when it is absent or malformed.
 Json read_json(const std::string& path);
 /// Writes `value` with two spaces of indentation and a final newline, atomically (files.h).
 void write_json(const std::string& path, const Json& value);
 
-/// One line, sorted keys, no spaces, numbers in their shortest form that reads back to the same bits.
-/// Throws UserError on NaN and infinity, which JSON cannot hold.
+/// One line, sorted keys, no spaces, numbers in their shortest form that reads back to the same
+/// bits. Throws UserError on NaN and infinity, which JSON cannot hold.
 std::string canonical(const Json& value);
 
 /// The key in `known` nearest to `key` (edit distance), or empty when none is near.
@@ -47,11 +49,13 @@ class JsonObject {
   const Json& raw(const std::string& key) const;
   /// A nested object.
   JsonObject object(const std::string& key) const;
-  /// Calls f(name, object) for every member of the nested object `key`, whose member names are free.
+  /// Calls f(name, object) for every member of the nested object `key`, whose member names are
+  /// free.
   void for_each_object(const std::string& key,
                        const std::function<void(const std::string&, const JsonObject&)>& f) const;
   /// Calls f(object) for every element of the array `key`.
-  void for_each_element(const std::string& key, const std::function<void(const JsonObject&)>& f) const;
+  void for_each_element(const std::string& key,
+                        const std::function<void(const JsonObject&)>& f) const;
   /// Marks a key as known without reading it.
   void ignore(const std::string& key) const { known_.insert(key); }
   /// Names of all members present.
@@ -62,8 +66,9 @@ class JsonObject {
   const std::string& file() const { return file_; }
   const std::string& pointer() const { return pointer_; }
   /// Throws UserError located at `key` of this object ("" for the object itself).
-  [[noreturn]] void fail(const std::string& key, const std::string& what, const std::string& found = {},
-                         const std::string& expected = {}, const std::string& todo = {}) const;
+  [[noreturn]] void fail(const std::string& key, const std::string& what,
+                         const std::string& found = {}, const std::string& expected = {},
+                         const std::string& todo = {}) const;
 
  private:
   template <class T>
@@ -122,7 +127,8 @@ struct Kind<std::vector<E>> {
 
 template <class T>
 T JsonObject::convert(const std::string& key, const Json& value) const {
-  if (!json_detail::Kind<T>::fits(value)) fail(key, "wrong type", value.dump(), json_detail::Kind<T>::name);
+  if (!json_detail::Kind<T>::fits(value))
+    fail(key, "wrong type", value.dump(), json_detail::Kind<T>::name);
   return value.get<T>();
 }
 

@@ -25,7 +25,8 @@ TEST(Json, UnknownKeyNamesFilePathAndTheNearestKnownKey) {
 
 TEST(Json, WrongTypeSaysWhatWasFoundAndExpected) {
   const Json value = parse_json(R"({"width": "64"})", "size.json");
-  const std::string message = message_of([&] { JsonObject(value, "size.json").required<int64_t>("width"); });
+  const std::string message =
+      message_of([&] { JsonObject(value, "size.json").required<int64_t>("width"); });
   EXPECT_NE(message.find("found:    \"64\""), std::string::npos) << message;
   EXPECT_NE(message.find("expected: an integer"), std::string::npos) << message;
 }

@@ -37,8 +37,12 @@ std::string duration_text(double seconds) {
 }
 
 Progress::Progress(std::string what, double total, std::string unit)
-    : what_(std::move(what)), unit_(std::move(unit)), total_(total), terminal_(::isatty(STDERR_FILENO) != 0),
-      start_(std::chrono::steady_clock::now()), last_(start_) {}
+    : what_(std::move(what)),
+      unit_(std::move(unit)),
+      total_(total),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   if (terminal_ && printed_) fmt::print(stderr, "\n");
@@ -46,17 +50,20 @@ Progress::~Progress() {
 
 void Progress::update(double done, const std::string& note) {
   const auto now = std::chrono::steady_clock::now();
-  if (first_ < 0) first_ = done;  // a resumed run starts above zero: its rate counts only what was done here
+  if (first_ < 0)
+    first_ = done;  // a resumed run starts above zero: its rate counts only what was done here
   done_ = done;
   const bool finished = done >= total_;
-  if (!finished && now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000))) return;
+  if (!finished &&
+      now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000)))
+    return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = seconds > 0 ? (done - first_) / seconds : 0;
   const double left = rate > 0 ? (total_ - done) / rate : 0;
-  std::string line = fmt::format("{}: {} of {} {} ({:.0f} %), {} {}/s, {} left", what_, count_text(done),
-                                 count_text(total_), unit_, total_ > 0 ? 100 * done / total_ : 100, count_text(rate),
-                                 unit_, duration_text(left));
+  std::string line = fmt::format(
+      "{}: {} of {} {} ({:.0f} %), {} {}/s, {} left", what_, count_text(done), count_text(total_),
+      unit_, total_ > 0 ? 100 * done / total_ : 100, count_text(rate), unit_, duration_text(left));
   if (!note.empty()) line += ", " + note;
   if (terminal_) {
     fmt::print(stderr, "\r\033[K{}", line);

@@ -1,5 +1,5 @@
-// Messages and progress on standard error. Strings only: no fmt type stands in an interface (LibTorch's include folder
-// holds another fmt).
+// Messages and progress on standard error. Strings only: no fmt type stands in an interface
+// (LibTorch's include folder holds another fmt).
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,8 @@ namespace normbench {
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
 
-/// Progress of one long piece of work: a line that rewrites itself on a terminal, else one line every ten seconds.
+/// Progress of one long piece of work: a line that rewrites itself on a terminal, else one line
+/// every ten seconds.
 class Progress {
  public:
   /// `total` in `unit`; `what` names the work ("encode gcide_1k").

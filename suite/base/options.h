@@ -1,4 +1,5 @@
-// Options are aggregates with defaults. Each has one list of its fields, from which reading, writing and --help follow:
+// Options are aggregates with defaults. Each has one list of its fields, from which reading,
+// writing and --help follow:
 //
 //   struct AdamwOptions {
 //     double beta1 = 0.9;          // decay of the first moment
@@ -41,7 +42,9 @@ struct Writer {
   void field(const char* name, T& value) {
     json[name] = value;
   }
-  void choice(const char* name, std::string& value, const std::vector<std::string>&) { json[name] = value; }
+  void choice(const char* name, std::string& value, const std::vector<std::string>&) {
+    json[name] = value;
+  }
 };
 }  // namespace options_detail
 

@@ -29,7 +29,8 @@ RandomStream::RandomStream(uint64_t seed, std::string_view purpose) {
 }
 
 std::array<uint32_t, 4> RandomStream::block(uint64_t index) const {
-  return philox4x32({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), name_[0], name_[1]}, key_);
+  return philox4x32(
+      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), name_[0], name_[1]}, key_);
 }
 
 uint64_t RandomStream::bits(uint64_t index) const {
@@ -43,7 +44,8 @@ double RandomStream::uniform(uint64_t index) const {
 
 double RandomStream::normal(uint64_t index) const {
   const auto words = block(index / 2);
-  const double u = (static_cast<double>((uint64_t{words[0]} << 32 | words[1]) >> 11) + 1.0) * 0x1.0p-53;
+  const double u =
+      (static_cast<double>((uint64_t{words[0]} << 32 | words[1]) >> 11) + 1.0) * 0x1.0p-53;
   const double v = static_cast<double>((uint64_t{words[2]} << 32 | words[3]) >> 11) * 0x1.0p-53;
   const double radius = std::sqrt(-2.0 * std::log(u));
   const double angle = 2.0 * std::numbers::pi * v;

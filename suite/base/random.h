@@ -1,6 +1,6 @@
-// Counter-based random numbers: a value is a pure function of (key, counter), so nothing depends on what was drawn
-// before, on the device or on the number of threads. Philox4x32-10, Salmon et al., SC11, "Parallel random numbers: as
-// easy as 1, 2, 3".
+// Counter-based random numbers: a value is a pure function of (key, counter), so nothing depends on
+// what was drawn before, on the device or on the number of threads. Philox4x32-10, Salmon et al.,
+// SC11, "Parallel random numbers: as easy as 1, 2, 3".
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@ namespace normbench {
 /// Philox4x32 with 10 rounds: four 32-bit words from a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// A stream of numbers named by (seed, purpose): equal names give equal numbers, at any index and in any order.
+/// A stream of numbers named by (seed, purpose): equal names give equal numbers, at any index and
+/// in any order.
 class RandomStream {
  public:
   RandomStream(uint64_t seed, std::string_view purpose);
@@ -29,8 +30,9 @@ class RandomStream {
   std::array<uint32_t, 2> name_;
 };
 
-/// A permutation of {0, ..., size-1} as a pure function of (stream, index): a four-round Feistel network over the next
-/// even power of two with cycle walking. No table, so an epoch of any size costs nothing.
+/// A permutation of {0, ..., size-1} as a pure function of (stream, index): a four-round Feistel
+/// network over the next even power of two with cycle walking. No table, so an epoch of any size
+/// costs nothing.
 class Permutation {
  public:
   Permutation(uint64_t size, uint64_t seed, std::string_view purpose);

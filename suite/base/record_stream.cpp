@@ -35,19 +35,25 @@ std::vector<std::string> read_record_lines(const std::string& path, size_t* cut_
   std::vector<std::string> lines;
   size_t offset = 0;
   while (offset < bytes.size()) {
-    const size_t frame_size = ZSTD_findFrameCompressedSize(bytes.data() + offset, bytes.size() - offset);
+    const size_t frame_size =
+        ZSTD_findFrameCompressedSize(bytes.data() + offset, bytes.size() - offset);
     if (ZSTD_isError(frame_size)) {
       // Fewer bytes than the frame needs is what a kill leaves; anything else is damage.
       if (ZSTD_getErrorCode(frame_size) == ZSTD_error_srcSize_wrong) break;
-      throw UserError({.what = "a record stream is damaged", .where = path + ", byte " + std::to_string(offset),
-                       .found = ZSTD_getErrorName(frame_size), .todo = "delete the run's folder and run it again"});
+      throw UserError({.what = "a record stream is damaged",
+                       .where = path + ", byte " + std::to_string(offset),
+                       .found = ZSTD_getErrorName(frame_size),
+                       .todo = "delete the run's folder and run it again"});
     }
     const unsigned long long size = ZSTD_getFrameContentSize(bytes.data() + offset, frame_size);
-    const bool known = size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size < (1ull << 32);
+    const bool known =
+        size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size < (1ull << 32);
     std::string text(known ? size : 0, '\0');
-    const size_t written = ZSTD_decompress(text.data(), text.size(), bytes.data() + offset, frame_size);
+    const size_t written =
+        ZSTD_decompress(text.data(), text.size(), bytes.data() + offset, frame_size);
     if (ZSTD_isError(written) || written != text.size())
-      throw UserError({.what = "a record stream is damaged", .where = path + ", byte " + std::to_string(offset),
+      throw UserError({.what = "a record stream is damaged",
+                       .where = path + ", byte " + std::to_string(offset),
                        .found = ZSTD_isError(written) ? ZSTD_getErrorName(written) : "wrong length",
                        .todo = "delete the run's folder and run it again"});
     for (size_t start = 0; start < text.size();) {
@@ -68,11 +74,13 @@ RecordWriter::RecordWriter(const std::string& path, size_t keep_lines) : path_(p
     const auto lines = read_record_lines(path);
     for (size_t i = 0; i < std::min(keep_lines, lines.size()); ++i) kept += lines[i] + "\n";
   }
-  // The kept lines become one frame again: the file never holds lines that a later step will write a second time.
+  // The kept lines become one frame again: the file never holds lines that a later step will write
+  // a second time.
   write_file_atomically(path, kept.empty() ? "" : compress_frame(kept));
   fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd_ < 0)
-    throw MachineError({.what = "a record cannot be opened", .where = path, .found = std::strerror(errno)});
+    throw MachineError(
+        {.what = "a record cannot be opened", .where = path, .found = std::strerror(errno)});
 }
 
 RecordWriter::~RecordWriter() {
@@ -91,8 +99,11 @@ void RecordWriter::flush() {
       const int reason = errno;
       if (::ftruncate(fd_, before) != 0) { /* the reader drops the cut frame */
       }
-      throw MachineError({.what = "a record cannot be written", .where = path_, .found = std::strerror(reason),
-                          .todo = "free some space and call again: the run goes on from its last checkpoint"});
+      throw MachineError(
+          {.what = "a record cannot be written",
+           .where = path_,
+           .found = std::strerror(reason),
+           .todo = "free some space and call again: the run goes on from its last checkpoint"});
     }
     done += static_cast<size_t>(n);
   }

@@ -1,7 +1,6 @@
 #include "suite/base/record_stream.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,8 +14,8 @@ class RecordStream : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::string folder_ = std::filesystem::temp_directory_path().string() + "/normbench-record-test-" +
-                              std::to_string(::getpid());
+  const std::string folder_ = std::filesystem::temp_directory_path().string() +
+                              "/normbench-record-test-" + std::to_string(::getpid());
   const std::string path_ = folder_ + "/steps.jsonl.zst";
 };
 
@@ -25,7 +24,8 @@ TEST_F(RecordStream, AFileCutAtAnyByteGivesAllWholeFramesAndNothingElse) {
   {
     RecordWriter writer(path_, 0);
     for (int frame = 0; frame < 4; ++frame) {
-      for (int line = 0; line < 3; ++line) writer.append({{"step", 3 * frame + line}, {"loss", 6.93147}});
+      for (int line = 0; line < 3; ++line)
+        writer.append({{"step", 3 * frame + line}, {"loss", 6.93147}});
       writer.flush();
       ends.push_back(std::filesystem::file_size(path_));
     }
@@ -45,7 +45,8 @@ TEST_F(RecordStream, AFileCutAtAnyByteGivesAllWholeFramesAndNothingElse) {
 TEST_F(RecordStream, AChangedByteIsFoundByTheChecksum) {
   {
     RecordWriter writer(path_, 0);
-    for (int line = 0; line < 50; ++line) writer.append({{"step", line}, {"loss", 1.0 / (line + 1)}});
+    for (int line = 0; line < 50; ++line)
+      writer.append({{"step", line}, {"loss", 1.0 / (line + 1)}});
     writer.flush();
   }
   std::string bytes = read_file(path_);

@@ -19,9 +19,9 @@ int64_t TensorEntry::num_elements() const {
 }
 
 size_t dtype_bytes(const std::string& dtype) {
-  static const std::map<std::string, size_t> kBytes = {{"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4},  {"I32", 4},
-                                                       {"U32", 4}, {"F16", 2}, {"I16", 2}, {"U16", 2}, {"BF16", 2},
-                                                       {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
+  static const std::map<std::string, size_t> kBytes = {
+      {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
+      {"I16", 2}, {"U16", 2}, {"BF16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
   const auto found = kBytes.find(dtype);
   if (found == kBytes.end()) throw UserError({.what = "an unknown tensor type", .found = dtype});
   return found->second;
@@ -29,12 +29,14 @@ size_t dtype_bytes(const std::string& dtype) {
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), bytes_(read_file(path)) {
   const auto bad = [&](const std::string& what, const std::string& found = {}) {
-    return UserError({.what = "not a valid safetensors file: " + what, .where = path, .found = found});
+    return UserError(
+        {.what = "not a valid safetensors file: " + what, .where = path, .found = found});
   };
   uint64_t header_size = 0;
   if (bytes_.size() < sizeof header_size) throw bad("shorter than its header length");
   std::memcpy(&header_size, bytes_.data(), sizeof header_size);
-  if (header_size > bytes_.size() - sizeof header_size) throw bad("cut inside its header", std::to_string(header_size));
+  if (header_size > bytes_.size() - sizeof header_size)
+    throw bad("cut inside its header", std::to_string(header_size));
   const Json header = parse_json(bytes_.substr(sizeof header_size, header_size), path);
   const std::string_view data = std::string_view(bytes_).substr(sizeof header_size + header_size);
 
@@ -47,7 +49,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), bytes_(
       continue;
     }
     TensorEntry tensor{.dtype = entry.required<std::string>("dtype"),
-                       .shape = entry.required<std::vector<int64_t>>("shape"), .bytes = {}};
+                       .shape = entry.required<std::vector<int64_t>>("shape"),
+                       .bytes = {}};
     const auto offsets = entry.required<std::vector<int64_t>>("data_offsets");
     entry.finish();
     if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] ||
@@ -55,8 +58,10 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), bytes_(
       throw bad("tensor \"" + name + "\" lies outside the file", canonical(entry.value()));
     if (std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t n) { return n < 0; }))
       throw bad("tensor \"" + name + "\" has a negative size");
-    tensor.bytes = data.substr(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]));
-    if (static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) != tensor.bytes.size())
+    tensor.bytes =
+        data.substr(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]));
+    if (static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) !=
+        tensor.bytes.size())
       throw bad("tensor \"" + name + "\": shape and bytes differ", canonical(entry.value()));
     if (!tensor.bytes.empty()) ranges.emplace_back(offsets[0], offsets[1]);
     tensors_.emplace(name, tensor);
@@ -67,7 +72,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), bytes_(
     if (begin != end) throw bad("tensors overlap or leave a hole", "byte " + std::to_string(begin));
     end = stop;
   }
-  if (end != data.size()) throw bad("bytes after the last tensor", std::to_string(data.size() - end));
+  if (end != data.size())
+    throw bad("bytes after the last tensor", std::to_string(data.size() - end));
 }
 
 std::string safetensors_bytes(const std::map<std::string, std::string>& metadata,
@@ -76,8 +82,11 @@ std::string safetensors_bytes(const std::map<std::string, std::string>& metadata
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
-    NORMBENCH_CHECK(static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) == tensor.bytes.size(), name);
-    header[name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape},
+    NORMBENCH_CHECK(static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) ==
+                        tensor.bytes.size(),
+                    name);
+    header[name] = {{"dtype", tensor.dtype},
+                    {"shape", tensor.shape},
                     {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
   }

@@ -1,5 +1,5 @@
-// The safetensors format, torch-free: an 8-byte little-endian header length, a JSON header, then the raw tensors.
-// Golden files and checkpoints use it.
+// The safetensors format, torch-free: an 8-byte little-endian header length, a JSON header, then
+// the raw tensors. Golden files and checkpoints use it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ size_t dtype_bytes(const std::string& dtype);
 
 class SafetensorsFile {
  public:
-  /// Reads and checks the whole file: header length, offsets inside the file without holes or overlap, sizes equal to
-  /// shape times type. Throws UserError naming the tensor.
+  /// Reads and checks the whole file: header length, offsets inside the file without holes or
+  /// overlap, sizes equal to shape times type. Throws UserError naming the tensor.
   explicit SafetensorsFile(const std::string& path);
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -1,10 +1,9 @@
 #include "suite/base/safetensors.h"
 
 #include <gtest/gtest.h>
-
-#include <cstring>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "suite/base/errors.h"
@@ -29,8 +28,8 @@ class Safetensors : public ::testing::Test {
                               {"b", {"I64", {}, {reinterpret_cast<const char*>(b), sizeof b}}},
                               {"empty", {"F32", {0, 4}, {}}}});
   }
-  const std::string path_ =
-      std::filesystem::temp_directory_path().string() + "/normbench-safetensors-" + std::to_string(::getpid());
+  const std::string path_ = std::filesystem::temp_directory_path().string() +
+                            "/normbench-safetensors-" + std::to_string(::getpid());
 };
 
 TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
@@ -45,7 +44,8 @@ TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
 
 TEST_F(Safetensors, EveryCutIsAnError) {
   const std::string bytes = example();
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_THROW(reread(bytes.substr(0, size)), UserError) << size;
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THROW(reread(bytes.substr(0, size)), UserError) << size;
   EXPECT_THROW(reread(bytes + "x"), UserError);
 }
 
@@ -57,10 +57,13 @@ TEST_F(Safetensors, RandomDamageNeverCrashes) {
   for (uint64_t trial = 0; trial < 2000; ++trial) {
     std::string damaged = bytes;
     for (uint64_t k = 0; k < 1 + trial % 3; ++k)
-      damaged[random.bits(16 * trial + k) % damaged.size()] = static_cast<char>(random.bits(16 * trial + 8 + k));
+      damaged[random.bits(16 * trial + k) % damaged.size()] =
+          static_cast<char>(random.bits(16 * trial + 8 + k));
     try {
       for (const auto& [name, tensor] : reread(damaged).tensors())
-        EXPECT_EQ(tensor.bytes.size(), static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype)) << name;
+        EXPECT_EQ(tensor.bytes.size(),
+                  static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype))
+            << name;
     } catch (const UserError&) {
       ++refused;
     }

@@ -1,4 +1,5 @@
-// Ranks that train one model together. Processes are launched by mpirun or srun; a program started alone is one rank.
+// Ranks that train one model together. Processes are launched by mpirun or srun; a program started
+// alone is one rank.
 #pragma once
 
 #include <torch/types.h>

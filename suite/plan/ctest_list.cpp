@@ -30,16 +30,21 @@ std::string joined(const std::set<std::string>& values) {
 std::string render(const Test& test, const std::string& program, const std::string& root) {
   std::string text = "add_test(" + test.name + " " + quoted(program);
   for (const auto& argument : test.arguments) text += " " + quoted(argument);
-  text += ")\nset_tests_properties(" + test.name + " PROPERTIES WORKING_DIRECTORY " + quoted(root) + " LABELS " +
-          quoted(joined(test.labels)) + " TIMEOUT " + std::to_string(test.timeout_seconds) + " SKIP_RETURN_CODE 77";
+  text += ")\nset_tests_properties(" + test.name + " PROPERTIES WORKING_DIRECTORY " + quoted(root) +
+          " LABELS " + quoted(joined(test.labels)) + " TIMEOUT " +
+          std::to_string(test.timeout_seconds) + " SKIP_RETURN_CODE 77";
   if (!test.fixture_setup.empty()) text += " FIXTURES_SETUP " + test.fixture_setup;
-  if (!test.fixtures_required.empty()) text += " FIXTURES_REQUIRED " + quoted(joined(test.fixtures_required));
+  if (!test.fixtures_required.empty())
+    text += " FIXTURES_REQUIRED " + quoted(joined(test.fixtures_required));
   if (test.cost > 0) text += " COST " + std::to_string(test.cost);
-  for (size_t i = 0; i + 1 < test.more.size(); i += 2) text += " " + test.more[i] + " " + quoted(test.more[i + 1]);
+  for (size_t i = 0; i + 1 < test.more.size(); i += 2)
+    text += " " + test.more[i] + " " + quoted(test.more[i + 1]);
   return text + ")\n";
 }
 
-std::string fixture_of(const PlannedRun& run) { return run.run_id.empty() ? run.name : "run-" + run.run_id; }
+std::string fixture_of(const PlannedRun& run) {
+  return run.run_id.empty() ? run.name : "run-" + run.run_id;
+}
 
 /// The script under construction: fixtures and shared runs appear once, whoever asks for them.
 class Script {
@@ -47,8 +52,10 @@ class Script {
   Script(const Estimate& estimate) : estimate_(estimate) {}
 
   void add(const PlannedTier& planned) {
-    const std::set<std::string> labels = {"tier." + planned.tier->name, "device." + planned.tier->device,
-                                          "paper." + planned.table->paper, "table." + planned.table->paper + "." + planned.table->name};
+    const std::set<std::string> labels = {
+        "tier." + planned.tier->name, "device." + planned.tier->device,
+        "paper." + planned.table->paper,
+        "table." + planned.table->paper + "." + planned.table->name};
     Test& machine = once("machine." + planned.tier->device, labels, "kind.fixture");
     machine.arguments = {"doctor", "--device", planned.tier->device};
     machine.fixture_setup = machine.name;
@@ -63,7 +70,8 @@ class Script {
   }
 
  private:
-  Test& once(const std::string& name, const std::set<std::string>& labels, const std::string& kind) {
+  Test& once(const std::string& name, const std::set<std::string>& labels,
+             const std::string& kind) {
     if (!tests_.contains(name)) order_.push_back(name);
     Test& test = tests_[name];
     test.name = name;
@@ -72,7 +80,8 @@ class Script {
     return test;
   }
 
-  void add_run(const PlannedRun& run, const PlannedTier& planned, const std::set<std::string>& labels) {
+  void add_run(const PlannedRun& run, const PlannedTier& planned,
+               const std::set<std::string>& labels) {
     const std::string data_name = "data." + run.dataset;
     Test& data = once(data_name, labels, "kind.fixture");
     data.arguments = {"data", "prepare", run.dataset};
@@ -88,10 +97,12 @@ class Script {
     test.fixtures_required = {data_name, "machine." + planned.tier->device};
     const double seconds = estimate_.seconds(run);
     test.cost = seconds;
-    test.timeout_seconds = static_cast<int>(120 + std::ceil(10 * seconds));  // for hanging, not for slowness
+    test.timeout_seconds =
+        static_cast<int>(120 + std::ceil(10 * seconds));  // for hanging, not for slowness
     test.more = {"PROCESSORS", std::to_string(planned.tier->threads)};
     if (planned.tier->device == "cuda") {
-      // Without a resource file CTest ignores RESOURCE_GROUPS, so the run also takes a file lock on its device.
+      // Without a resource file CTest ignores RESOURCE_GROUPS, so the run also takes a file lock on
+      // its device.
       test.more.insert(test.more.end(), {"RESOURCE_GROUPS", "gpus:1"});
     }
   }
@@ -99,7 +110,8 @@ class Script {
   void add_checks(const PlannedTier& planned, const std::set<std::string>& labels) {
     const std::string table = planned.table->paper + "." + planned.table->name;
     const std::string stem = "check." + table + "." + planned.tier->name;
-    const std::vector<std::string> select = {"judge", "--tier", planned.tier->name, "--only", table};
+    const std::vector<std::string> select = {"judge", "--tier", planned.tier->name, "--only",
+                                             table};
     std::map<std::string, std::set<std::string>> verdict_runs, all_runs;
     std::set<std::string> everything;
     for (const auto& run : planned.runs) {
@@ -108,7 +120,8 @@ class Script {
       everything.insert(fixture_of(run));
     }
     for (const auto& [arm, fixtures] : verdict_runs) {
-      Test& test = once(stem + ".regression." + arm + ".validation_loss", labels, "kind.regression");
+      Test& test =
+          once(stem + ".regression." + arm + ".validation_loss", labels, "kind.regression");
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--regression", arm});
       test.fixtures_required = fixtures;
@@ -117,8 +130,8 @@ class Script {
     for (const auto& claim : planned.table->claims) {
       const JsonObject o(claim, planned.table->file, "/claims");
       const auto id = o.required<std::string>("id");
-      if (claim.contains("tiers") &&
-          std::find(claim["tiers"].begin(), claim["tiers"].end(), planned.tier->name) == claim["tiers"].end())
+      if (claim.contains("tiers") && std::find(claim["tiers"].begin(), claim["tiers"].end(),
+                                               planned.tier->name) == claim["tiers"].end())
         continue;
       Test& test = once(stem + ".claim." + id, labels, "kind.claim");
       test.arguments = select;
@@ -126,11 +139,13 @@ class Script {
       test.fixtures_required = everything;
       if (claim.contains("challenger") && claim.contains("reference")) {
         test.fixtures_required = all_runs[claim["challenger"].get<std::string>()];
-        test.fixtures_required.merge(std::set<std::string>(all_runs[claim["reference"].get<std::string>()]));
+        test.fixtures_required.merge(
+            std::set<std::string>(all_runs[claim["reference"].get<std::string>()]));
         challengers.insert(claim["challenger"].get<std::string>());
       }
     }
-    // A verdict that falls below the committed one is a gate matter, and the gate of its challenger.
+    // A verdict that falls below the committed one is a gate matter, and the gate of its
+    // challenger.
     for (const auto& arm : challengers) {
       Test& test = once(stem + ".regression." + arm + ".verdict", labels, "kind.regression");
       test.arguments = select;
@@ -147,8 +162,8 @@ class Script {
 
 }  // namespace
 
-std::string ctest_script(const std::vector<PlannedTier>& tiers, const Estimate& estimate, const std::string& program,
-                         const std::string& root) {
+std::string ctest_script(const std::vector<PlannedTier>& tiers, const Estimate& estimate,
+                         const std::string& program, const std::string& root) {
   Script script(estimate);
   for (const auto& planned : tiers) script.add(planned);
   return script.text(program, root);

@@ -1,4 +1,5 @@
-// The CTest tests of planned runs and their checks, as a script that CTest includes (TEST_INCLUDE_FILES).
+// The CTest tests of planned runs and their checks, as a script that CTest includes
+// (TEST_INCLUDE_FILES).
 #pragma once
 
 #include <string>
@@ -16,9 +17,9 @@ struct PlannedTier {
   std::vector<PlannedRun> runs;
 };
 
-/// A run that several tables ask for is one test under the first table's name, with the labels of all. FIXTURES (never
-/// DEPENDS, which passes on stale files) tie data to runs and runs to checks.
-std::string ctest_script(const std::vector<PlannedTier>& tiers, const Estimate& estimate, const std::string& program,
-                         const std::string& root);
+/// A run that several tables ask for is one test under the first table's name, with the labels of
+/// all. FIXTURES (never DEPENDS, which passes on stale files) tie data to runs and runs to checks.
+std::string ctest_script(const std::vector<PlannedTier>& tiers, const Estimate& estimate,
+                         const std::string& program, const std::string& root);
 
 }  // namespace normbench

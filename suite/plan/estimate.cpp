@@ -8,15 +8,16 @@
 namespace normbench {
 namespace {
 
-// Rough rates where nothing was measured yet: a CPU core at these small shapes, one data-centre GPU in bf16.
+// Rough rates where nothing was measured yet: a CPU core at these small shapes, one data-centre GPU
+// in bf16.
 constexpr double kCpuFlopsPerSecond = 45e9;
 constexpr double kGpuFlopsPerSecond = 200e12;
 constexpr double kStartSeconds = 1.0;  // loading LibTorch, the canary, the validation slice
 
 /// What decides the speed of a step: the model, its shape, the batch, the device.
 std::string shape_of(const Json& config) {
-  return canonical({config.at("model"), config.at("size"), config.at("micro_batch_sequences"), config.at("precision"),
-                    config.at("device"), config.at("threads")});
+  return canonical({config.at("model"), config.at("size"), config.at("micro_batch_sequences"),
+                    config.at("precision"), config.at("device"), config.at("threads")});
 }
 
 }  // namespace
@@ -32,11 +33,14 @@ double training_flops_per_token(const Json& config) {
 Estimate::Estimate(const std::string& runs_folder) {
   std::error_code absent;
   for (const auto& entry : std::filesystem::directory_iterator(runs_folder, absent)) {
-    const auto summary_file = entry.path() / "summary.json", manifest_file = entry.path() / "manifest.json";
+    const auto summary_file = entry.path() / "summary.json",
+               manifest_file = entry.path() / "manifest.json";
     if (!std::filesystem::exists(summary_file) || !std::filesystem::exists(manifest_file)) continue;
     try {
-      const Json summary = read_json(summary_file.string()), manifest = read_json(manifest_file.string());
-      seen_.push_back({shape_of(manifest.at("config")), summary.at("tokens_per_second").get<double>()});
+      const Json summary = read_json(summary_file.string()),
+                 manifest = read_json(manifest_file.string());
+      seen_.push_back(
+          {shape_of(manifest.at("config")), summary.at("tokens_per_second").get<double>()});
       finished_.push_back(entry.path().filename().string());
     } catch (const std::exception&) {
       // An unreadable record is no evidence of speed; judging it is not this file's business.
@@ -52,7 +56,8 @@ double Estimate::seconds(const PlannedRun& run, bool* measured) const {
     if (seen.shape == shape && seen.tokens_per_second > 0) rates.push_back(seen.tokens_per_second);
   if (measured != nullptr) *measured = !rates.empty();
   if (!rates.empty()) {
-    std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());
+    std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                     rates.end());
     return kStartSeconds + tokens / rates[rates.size() / 2];
   }
   const double rate = run.device == "cuda" ? kGpuFlopsPerSecond : kCpuFlopsPerSecond;

@@ -1,4 +1,5 @@
-// How long a run takes, before it is started: from finished runs of the same shape on this machine, else from its FLOPs.
+// How long a run takes, before it is started: from finished runs of the same shape on this machine,
+// else from its FLOPs.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace normbench {
 
-/// Multiply-adds x 2 of training on one token: 6 x (16 D^2 L (with F = 4 D) + V D) + attention's 6 L T D.
+/// Multiply-adds x 2 of training on one token: 6 x (16 D^2 L (with F = 4 D) + V D) + attention's 6
+/// L T D.
 double training_flops_per_token(const Json& config);
 
 class Estimate {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-
 namespace normbench {
 namespace {
 
@@ -14,30 +13,46 @@ std::string short_number(double value) {
 
 }  // namespace
 
-std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes, const Registry& registry,
-                               const DatasetLookup& lookup) {
+std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes,
+                               const Registry& registry, const DatasetLookup& lookup) {
   std::vector<PlannedRun> runs;
-  const auto add = [&](const Setting& setting, const Arm& arm, int64_t budget, int64_t seed, double peak_lr, bool sweep) {
+  const auto add = [&](const Setting& setting, const Arm& arm, int64_t budget, int64_t seed,
+                       double peak_lr, bool sweep) {
     const auto identity = lookup(setting.dataset);
     const std::string where = table.file + ", at /arms/" + arm.name;
     const auto own_batch = setting.arm_batch_sequences.find(arm.name);
-    const int64_t batch = own_batch == setting.arm_batch_sequences.end() ? setting.batch_sequences : own_batch->second;
+    const int64_t batch = own_batch == setting.arm_batch_sequences.end() ? setting.batch_sequences
+                                                                         : own_batch->second;
     Json size = sizes.at(setting.size);
     if (!size.contains("head_width")) size["head_width"] = 0;
-    if (size["head_width"] == 0) size["head_width"] = size["width"].get<int64_t>() / size["num_heads"].get<int64_t>();
+    if (size["head_width"] == 0)
+      size["head_width"] = size["width"].get<int64_t>() / size["num_heads"].get<int64_t>();
     size["vocabulary"] = identity ? identity->vocabulary : 0;
-    PlannedRun run{.name = {}, .run_id = {}, .paper = table.paper, .table = table.name, .tier = tier.name,
-                   .setting = setting.name, .arm = arm.name, .dataset = setting.dataset, .device = tier.device,
-                   .token_budget = budget, .seed = seed, .peak_lr = peak_lr, .sweep = sweep, .config = Json::object()};
+    PlannedRun run{.name = {},
+                   .run_id = {},
+                   .paper = table.paper,
+                   .table = table.name,
+                   .tier = tier.name,
+                   .setting = setting.name,
+                   .arm = arm.name,
+                   .dataset = setting.dataset,
+                   .device = tier.device,
+                   .token_budget = budget,
+                   .seed = seed,
+                   .peak_lr = peak_lr,
+                   .sweep = sweep,
+                   .config = Json::object()};
     run.config = {
         {"model", arm.model},
-        {"model_options", registry.resolve("models", arm.model, arm.model_options, where + "/model_options")},
+        {"model_options",
+         registry.resolve("models", arm.model, arm.model_options, where + "/model_options")},
         {"size", size},
         {"optimizer", arm.optimizer},
-        {"optimizer_options",
-         registry.resolve("optimizers", arm.optimizer, arm.optimizer_options, where + "/optimizer_options")},
+        {"optimizer_options", registry.resolve("optimizers", arm.optimizer, arm.optimizer_options,
+                                               where + "/optimizer_options")},
         {"schedule", arm.schedule},
-        {"schedule_options", registry.resolve("schedules", arm.schedule, arm.schedule_options, where + "/schedule_options")},
+        {"schedule_options", registry.resolve("schedules", arm.schedule, arm.schedule_options,
+                                              where + "/schedule_options")},
         {"peak_lr", peak_lr},
         {"clip_norm", setting.clip_norm},
         {"token_budget", budget},
@@ -54,15 +69,17 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         {"seed", seed},
     };
     if (identity) run.run_id = run_id_of(run.config);
-    run.name = "run." + table.paper + "." + table.name + "." + tier.name + (sweep ? ".sweep." : ".") + setting.name + "." +
-               arm.name + "." + std::to_string(budget) + (sweep ? ".lr" + short_number(peak_lr) : "") + ".s" +
+    run.name = "run." + table.paper + "." + table.name + "." + tier.name +
+               (sweep ? ".sweep." : ".") + setting.name + "." + arm.name + "." +
+               std::to_string(budget) + (sweep ? ".lr" + short_number(peak_lr) : "") + ".s" +
                std::to_string(seed);
     runs.push_back(std::move(run));
   };
 
   for (const auto& setting : tier.settings)
     for (const auto& arm : table.arms) {
-      if (!setting.peak_lr.contains(arm.name)) continue;  // an arm without a rate here is not part of this setting
+      if (!setting.peak_lr.contains(arm.name))
+        continue;  // an arm without a rate here is not part of this setting
       for (const int64_t budget : setting.token_budgets)
         for (const int64_t seed : setting.seeds)
           add(setting, arm, budget, seed, peak_lr_at(setting, arm.name, budget, table.file), false);
@@ -71,7 +88,8 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
     for (const auto& [arm, budgets] : setting.sweep.grid)
       for (const auto& [budget, rates] : budgets)
         for (const double rate : rates)
-          for (const int64_t seed : setting.sweep.seeds) add(setting, table.arm(arm), budget, seed, rate, true);
+          for (const int64_t seed : setting.sweep.seeds)
+            add(setting, table.arm(arm), budget, seed, rate, true);
   return runs;
 }
 

@@ -1,4 +1,5 @@
-// A tier of a table becomes runs: each with its complete configuration and the id that is the hash of it.
+// A tier of a table becomes runs: each with its complete configuration and the id that is the hash
+// of it.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ struct DatasetIdentity {
   int64_t vocabulary = 0;
   std::string train_digest, validation_digest;
 };
-/// Empty when the data set is neither prepared nor has a committed digest (the user's own text before `data prepare`).
+/// Empty when the data set is neither prepared nor has a committed digest (the user's own text
+/// before `data prepare`).
 using DatasetLookup = std::function<std::optional<DatasetIdentity>(const std::string& dataset)>;
 
 struct PlannedRun {
@@ -32,11 +34,12 @@ struct PlannedRun {
 };
 
 /// The runs of one tier, verdicts first, then the learning-rate trials.
-std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes, const Registry& registry,
-                               const DatasetLookup& lookup);
+std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes,
+                               const Registry& registry, const DatasetLookup& lookup);
 
-/// The part of a configuration that says which arithmetic it exercises: model, optimizer, schedule and clipping with all
-/// options, precision, device and threads, on the canary's own size, text and budget. Its hash names the canary.
+/// The part of a configuration that says which arithmetic it exercises: model, optimizer, schedule
+/// and clipping with all options, precision, device and threads, on the canary's own size, text and
+/// budget. Its hash names the canary.
 Json canary_config(const Json& config, const Json& micro_size);
 
 }  // namespace normbench

@@ -29,7 +29,8 @@ bool same_kind(const Json& a, const Json& b) {
 
 Registry::Registry(const std::string& file) : json_(read_json(file)) {
   const JsonObject o(json_, file);
-  if (o.required<std::string>("schema") != "normbench-registry-1") o.fail("schema", "unknown schema");
+  if (o.required<std::string>("schema") != "normbench-registry-1")
+    o.fail("schema", "unknown schema");
   for (const char* kind : {"models", "optimizers", "schedules"}) o.object(kind);
   o.finish();
 }
@@ -38,17 +39,26 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
                        const std::string& where) const {
   const Json& entries = json_.at(kind);
   if (!entries.contains(name))
-    throw UserError({.what = "unknown name in the registry of " + kind, .where = where, .found = "\"" + name + "\"",
-                     .expected = "one of: " + joined(names_of(entries)), .todo = did_you_mean(name, names_of(entries))});
+    throw UserError({.what = "unknown name in the registry of " + kind,
+                     .where = where,
+                     .found = "\"" + name + "\"",
+                     .expected = "one of: " + joined(names_of(entries)),
+                     .todo = did_you_mean(name, names_of(entries))});
   Json options = entries[name]["options"];
   for (const auto& item : given.items()) {
     if (!options.contains(item.key()))
-      throw UserError({.what = "unknown option of " + name, .where = where, .found = "\"" + item.key() + "\"",
-                       .expected = "one of: " + joined(names_of(options)), .todo = did_you_mean(item.key(), names_of(options))});
+      throw UserError({.what = "unknown option of " + name,
+                       .where = where,
+                       .found = "\"" + item.key() + "\"",
+                       .expected = "one of: " + joined(names_of(options)),
+                       .todo = did_you_mean(item.key(), names_of(options))});
     Json& slot = options[item.key()];
     if (!same_kind(slot, item.value()))
-      throw UserError({.what = "an option of " + name + " has the wrong type", .where = where + "/" + item.key(),
-                       .found = item.value().dump(), .expected = std::string("a ") + slot.type_name() + " such as " + slot.dump()});
+      throw UserError(
+          {.what = "an option of " + name + " has the wrong type",
+           .where = where + "/" + item.key(),
+           .found = item.value().dump(),
+           .expected = std::string("a ") + slot.type_name() + " such as " + slot.dump()});
     // 1 given where the default is 1.0 is the same configuration and must have the same run id.
     if (slot.is_number_float())
       slot = item.value().get<double>();

@@ -33,7 +33,8 @@ int64_t budget_of_key(const JsonObject& o, const std::string& key) {
     budget = std::stoll(key, &used);
   } catch (const std::exception&) {
   }
-  if (used != key.size() || budget <= 0) o.fail(key, "not a token budget", "\"" + key + "\"", "a number of tokens");
+  if (used != key.size() || budget <= 0)
+    o.fail(key, "not a token budget", "\"" + key + "\"", "a number of tokens");
   return budget;
 }
 
@@ -45,7 +46,8 @@ void read_peak_lr(const JsonObject& setting, Setting& s) {
   const JsonObject rates = setting.object("peak_lr");
   for (const auto& arm : rates.keys()) {
     for (const auto& pair : rates.required<std::vector<Json>>(arm)) {
-      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number())
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() ||
+          !pair[1].is_number())
         rates.fail(arm, "wrong type", pair.dump(), "[token budget, peak learning rate]");
       s.peak_lr[arm].emplace_back(pair[0].get<int64_t>(), pair[1].get<double>());
     }
@@ -67,17 +69,20 @@ void read_sweep(const JsonObject& setting, Setting& s) {
   sweep.finish();
 }
 
-void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch, int64_t context) {
+void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch,
+                  int64_t context) {
   const int64_t step_tokens = batch * context;
   if (budget > 0 && budget % step_tokens == 0) return;
   const int64_t below = budget / step_tokens * step_tokens;
   o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
-         "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) + " tokens = " +
-             std::to_string(step_tokens),
-         "the nearest ones are " + std::to_string(below) + " and " + std::to_string(below + step_tokens));
+         "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) +
+             " tokens = " + std::to_string(step_tokens),
+         "the nearest ones are " + std::to_string(below) + " and " +
+             std::to_string(below + step_tokens));
 }
 
-Setting read_setting(const std::string& name, const JsonObject& o, const Table& table, const Json& sizes) {
+Setting read_setting(const std::string& name, const JsonObject& o, const Table& table,
+                     const Json& sizes) {
   Setting s;
   s.name = name;
   s.dataset = o.required<std::string>("dataset");
@@ -91,7 +96,8 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   s.divergence_loss_above = o.required<double>("divergence_loss_above");
   if (o.has("arm_batch_sequences")) {
     const JsonObject batches = o.object("arm_batch_sequences");
-    for (const auto& arm : batches.keys()) s.arm_batch_sequences[arm] = batches.required<int64_t>(arm);
+    for (const auto& arm : batches.keys())
+      s.arm_batch_sequences[arm] = batches.required<int64_t>(arm);
   }
   o.ignore("arm_batch_sequences");
   read_peak_lr(o, s);
@@ -106,12 +112,13 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
            hint.empty() ? "" : "did you mean \"" + hint + "\"?");
   }
   const int64_t context = sizes[s.size]["context"].get<int64_t>();
-  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 || s.batch_sequences % s.micro_batch_sequences != 0)
+  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 ||
+      s.batch_sequences % s.micro_batch_sequences != 0)
     o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
            std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
   if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
-    o.fail("validation_tokens", "not a multiple of the context", std::to_string(s.validation_tokens),
-           "a multiple of " + std::to_string(context));
+    o.fail("validation_tokens", "not a multiple of the context",
+           std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
   if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()) || s.token_budgets.empty())
     o.fail("token_budgets", "the ladder is empty or not in rising order");
   const auto known_arm = [&](const std::string& arm, const std::string& key) {
@@ -119,7 +126,8 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
     for (const auto& a : table.arms) names.push_back(a.name);
     if (std::find(names.begin(), names.end(), arm) != names.end()) return;
     const std::string hint = nearest(arm, names);
-    o.fail(key, "no such arm", "\"" + arm + "\"", "", hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+    o.fail(key, "no such arm", "\"" + arm + "\"", "",
+           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
   };
   for (const auto& item : s.arm_batch_sequences) known_arm(item.first, "arm_batch_sequences");
   for (const auto& item : s.peak_lr) known_arm(item.first, "peak_lr");
@@ -129,18 +137,21 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   };
   for (const auto& item : s.sweep.grid) {
     known_arm(item.first, "sweep");
-    for (const auto& budget : item.second) check_budget(o, "sweep", budget.first, batch_of(item.first), context);
+    for (const auto& budget : item.second)
+      check_budget(o, "sweep", budget.first, batch_of(item.first), context);
   }
   for (const int64_t seed : s.sweep.seeds)
     if (std::find(s.seeds.begin(), s.seeds.end(), seed) != s.seeds.end())
       o.fail("sweep", "a seed of the sweep is also a seed of the verdict", std::to_string(seed),
              "disjoint seeds: a rate chosen on a seed flatters that seed");
   for (const auto& rates : s.peak_lr)
-    for (const int64_t budget : s.token_budgets) check_budget(o, "token_budgets", budget, batch_of(rates.first), context);
+    for (const int64_t budget : s.token_budgets)
+      check_budget(o, "token_budgets", budget, batch_of(rates.first), context);
   return s;
 }
 
-Tier read_tier(const std::string& name, const JsonObject& o, const Table& table, const Json& sizes) {
+Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
+               const Json& sizes) {
   if (std::find(kTierNames.begin(), kTierNames.end(), name) == kTierNames.end())
     o.fail("", "no such tier", "\"" + name + "\"", "one of: smoke, cpu, gpu, paper");
   Tier tier;
@@ -187,7 +198,9 @@ Table read_table(const std::string& file, const Json& sizes) {
   table.claims = o.required<Json>("claims");
   table.deviations = o.required<Json>("deviations");
   table.not_tested = o.required<Json>("not_tested");
-  o.for_each_object("arms", [&](const std::string& name, const JsonObject& a) { table.arms.push_back(read_arm(name, a)); });
+  o.for_each_object("arms", [&](const std::string& name, const JsonObject& a) {
+    table.arms.push_back(read_arm(name, a));
+  });
   o.for_each_object("tiers", [&](const std::string& name, const JsonObject& t) {
     table.tiers.push_back(read_tier(name, t, table, sizes));
   });
@@ -218,9 +231,12 @@ std::vector<Table> read_tables(const std::string& folder, const std::string& onl
   }
   if (tables.empty()) {
     const std::string hint = nearest(only, names);
-    throw UserError({.what = "no table matches", .where = folder, .found = "\"" + only + "\"",
+    throw UserError({.what = "no table matches",
+                     .where = folder,
+                     .found = "\"" + only + "\"",
                      .expected = "a paper (angpt) or a table (angpt.convergence)",
-                     .todo = hint.empty() ? "normbench plan --list shows all" : "did you mean \"" + hint + "\"?"});
+                     .todo = hint.empty() ? "normbench plan --list shows all"
+                                          : "did you mean \"" + hint + "\"?"});
   }
   return tables;
 }
@@ -236,7 +252,8 @@ Json read_sizes(const std::string& folder) {
     for (const char* key : {"num_layers", "width", "num_heads", "mlp_width", "context"})
       if (size.required<int64_t>(key) <= 0) size.fail(key, "a size must be positive");
     const int64_t head_width = size.optional<int64_t>("head_width", 0);
-    const int64_t width = size.required<int64_t>("width"), heads = size.required<int64_t>("num_heads");
+    const int64_t width = size.required<int64_t>("width"),
+                  heads = size.required<int64_t>("num_heads");
     if (head_width < 0 || (head_width == 0 && width % heads != 0))
       size.fail("num_heads", "the width is not divisible by the heads",
                 std::to_string(width) + " and " + std::to_string(heads));
@@ -248,24 +265,30 @@ Json read_sizes(const std::string& folder) {
   return sizes;
 }
 
-double peak_lr_at(const Setting& setting, const std::string& arm, int64_t budget, const std::string& file) {
+double peak_lr_at(const Setting& setting, const std::string& arm, int64_t budget,
+                  const std::string& file) {
   const auto found = setting.peak_lr.find(arm);
   NORMBENCH_CHECK(found != setting.peak_lr.end() && !found->second.empty(), arm);
   const auto& rates = found->second;
   for (size_t i = 0; i < rates.size(); ++i) {
     if (rates[i].first == budget) return rates[i].second;
     if (i + 1 < rates.size() && rates[i].first < budget && budget < rates[i + 1].first) {
-      const double share = std::log(static_cast<double>(budget) / static_cast<double>(rates[i].first)) /
-                           std::log(static_cast<double>(rates[i + 1].first) / static_cast<double>(rates[i].first));
-      const double rate = std::exp(std::log(rates[i].second) * (1 - share) + std::log(rates[i + 1].second) * share);
-      char text[32];  // three significant digits, as tuned rates have: a rate that a person can type
+      const double share =
+          std::log(static_cast<double>(budget) / static_cast<double>(rates[i].first)) /
+          std::log(static_cast<double>(rates[i + 1].first) / static_cast<double>(rates[i].first));
+      const double rate =
+          std::exp(std::log(rates[i].second) * (1 - share) + std::log(rates[i + 1].second) * share);
+      char
+          text[32];  // three significant digits, as tuned rates have: a rate that a person can type
       std::snprintf(text, sizeof text, "%.3g", rate);
       return std::strtod(text, nullptr);
     }
   }
   throw UserError({.what = "an arm has no tuned learning rate at this budget",
-                   .where = file + ", setting " + setting.name + ", arm " + arm, .found = std::to_string(budget) + " tokens",
-                   .expected = "a budget inside the tuned range", .todo = "add it to peak_lr, or run the sweep and `normbench tune`"});
+                   .where = file + ", setting " + setting.name + ", arm " + arm,
+                   .found = std::to_string(budget) + " tokens",
+                   .expected = "a budget inside the tuned range",
+                   .todo = "add it to peak_lr, or run the sweep and `normbench tune`"});
 }
 
 }  // namespace normbench

@@ -1,4 +1,5 @@
-// One table of a paper, read strictly from suite/tables/<paper>/<table>.json. docs/formats.md has a page on it.
+// One table of a paper, read strictly from suite/tables/<paper>/<table>.json. docs/formats.md has a
+// page on it.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,12 @@ struct Sweep {
 struct Setting {
   std::string name, dataset, size;
   int64_t batch_sequences = 0, micro_batch_sequences = 0, validation_tokens = 0;
-  std::map<std::string, int64_t> arm_batch_sequences;  // arms that the paper trained with their own batch
+  std::map<std::string, int64_t>
+      arm_batch_sequences;  // arms that the paper trained with their own batch
   std::vector<int64_t> token_budgets, seeds;
   double clip_norm = 1.0, divergence_loss_above = 0;
-  std::map<std::string, std::vector<std::pair<int64_t, double>>> peak_lr;  // [arm], sorted by budget
+  std::map<std::string, std::vector<std::pair<int64_t, double>>>
+      peak_lr;  // [arm], sorted by budget
   Sweep sweep;
 };
 
@@ -56,19 +59,20 @@ struct Table {
 
 inline const std::vector<std::string> kTierNames = {"smoke", "cpu", "gpu", "paper"};
 
-/// Throws UserError on anything a run could trip over later: unknown arm, budget not divisible by the batch, a verdict seed
-/// that the sweep uses, an arm without a learning rate.
+/// Throws UserError on anything a run could trip over later: unknown arm, budget not divisible by
+/// the batch, a verdict seed that the sweep uses, an arm without a learning rate.
 Table read_table(const std::string& file, const Json& sizes);
 
-/// Every table below `folder` (suite/tables), sorted by paper and name. `only`: "" for all, "angpt" or "angpt.convergence".
-/// Throws UserError when nothing matches, with the nearest name.
+/// Every table below `folder` (suite/tables), sorted by paper and name. `only`: "" for all, "angpt"
+/// or "angpt.convergence". Throws UserError when nothing matches, with the nearest name.
 std::vector<Table> read_tables(const std::string& folder, const std::string& only);
 
 /// The "sizes" object of suite/tables/sizes.json, checked.
 Json read_sizes(const std::string& folder);
 
-/// The rate of an arm at a budget: a tuned one, or between two tuned budgets linear in (log budget, log rate).
-/// Throws UserError outside the tuned range.
-double peak_lr_at(const Setting& setting, const std::string& arm, int64_t token_budget, const std::string& file);
+/// The rate of an arm at a budget: a tuned one, or between two tuned budgets linear in (log budget,
+/// log rate). Throws UserError outside the tuned range.
+double peak_lr_at(const Setting& setting, const std::string& arm, int64_t token_budget,
+                  const std::string& file);
 
 }  // namespace normbench

@@ -1,9 +1,9 @@
 #include "suite/train/canary.h"
 
+#include <torch/torch.h>
+
 #include <chrono>
 #include <filesystem>
-
-#include <torch/torch.h>
 
 #include "optim/optimizer.h"
 #include "suite/base/files.h"
@@ -19,12 +19,17 @@ namespace {
 /// Tokens straight from the generator, skewed so that there is something to learn.
 class GeneratedTokens : public TokenSource {
  public:
-  explicit GeneratedTokens(int64_t vocabulary) : vocabulary_(vocabulary), stream_(0, "generated tokens") {}
+  explicit GeneratedTokens(int64_t vocabulary)
+      : vocabulary_(vocabulary), stream_(0, "generated tokens") {}
   int64_t vocabulary() const override { return vocabulary_; }
   int64_t num_train_tokens() const override { return 1 << 20; }
   int64_t num_validation_tokens() const override { return 1 << 12; }
-  void read_train(int64_t offset, int64_t count, int64_t* out) const override { read(offset, count, out); }
-  void read_validation(int64_t offset, int64_t count, int64_t* out) const override { read(offset + (1 << 24), count, out); }
+  void read_train(int64_t offset, int64_t count, int64_t* out) const override {
+    read(offset, count, out);
+  }
+  void read_validation(int64_t offset, int64_t count, int64_t* out) const override {
+    read(offset + (1 << 24), count, out);
+  }
   std::string train_digest() const override { return ""; }
   std::string validation_digest() const override { return ""; }
 
@@ -32,7 +37,8 @@ class GeneratedTokens : public TokenSource {
   void read(int64_t offset, int64_t count, int64_t* out) const {
     for (int64_t i = 0; i < count; ++i) {
       const double u = stream_.uniform(static_cast<uint64_t>(offset + i));
-      out[i] = std::min(vocabulary_ - 1, static_cast<int64_t>(u * u * static_cast<double>(vocabulary_)));
+      out[i] =
+          std::min(vocabulary_ - 1, static_cast<int64_t>(u * u * static_cast<double>(vocabulary_)));
     }
   }
   int64_t vocabulary_;
@@ -63,16 +69,19 @@ std::string run_canary(const Json& canary_config) {
   return hash.hex();
 }
 
-std::string cached_canary(const Json& canary_config, const std::string& cache_folder, const std::string& build_id,
-                          const std::string& numeric_class) {
+std::string cached_canary(const Json& canary_config, const std::string& cache_folder,
+                          const std::string& build_id, const std::string& numeric_class) {
   const std::string file = cache_folder + "/" + run_id_of(canary_config) + ".json";
   if (std::filesystem::exists(file)) {
     const Json known = read_json(file);
-    if (known.value("build_id", "") == build_id && known.value("numeric_class", "") == numeric_class)
+    if (known.value("build_id", "") == build_id &&
+        known.value("numeric_class", "") == numeric_class)
       return known.at("numeric_digest").get<std::string>();
   }
   const std::string digest = run_canary(canary_config);
-  write_json(file, {{"schema", "normbench-canary-1"}, {"build_id", build_id}, {"numeric_class", numeric_class},
+  write_json(file, {{"schema", "normbench-canary-1"},
+                    {"build_id", build_id},
+                    {"numeric_class", numeric_class},
                     {"numeric_digest", digest}});
   return digest;
 }
@@ -89,7 +98,9 @@ std::vector<double> time_steps(const Json& config, int64_t steps) {
   for (int64_t t = 1; t <= kWarmUp + steps; ++t) {
     const auto start = std::chrono::steady_clock::now();
     train_step(training, c, batches, *communicator, t);
-    if (t > kWarmUp) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (t > kWarmUp)
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return seconds;
 }

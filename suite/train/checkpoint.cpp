@@ -1,9 +1,9 @@
 #include "suite/train/checkpoint.h"
 
+#include <torch/torch.h>
+
 #include <algorithm>
 #include <filesystem>
-
-#include <torch/torch.h>
 
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kKept = 2;
 const std::string kPrefix = "checkpoint_";
 
-/// Checkpoint files of a folder, newest first. Names hold the step with leading zeros, so names sort like steps.
+/// Checkpoint files of a folder, newest first. Names hold the step with leading zeros, so names
+/// sort like steps.
 std::vector<std::filesystem::path> checkpoint_files(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
@@ -39,16 +40,23 @@ std::string content_digest(const std::map<std::string, TensorEntry>& tensors) {
 
 }  // namespace
 
-void save_checkpoint(const std::string& folder, const std::string& run_id, const CheckpointProgress& progress,
-                     const std::vector<ParameterGroup>& weights, const Optimizer& optimizer) {
-  std::map<std::string, torch::Tensor> held;  // keeps CPU copies alive while their bytes are written
-  for (const auto& weight : weights) held["weights." + weight.name] = weight.tensor.detach().cpu().contiguous();
-  for (const auto& [name, tensor] : optimizer.state()) held["optimizer." + name] = tensor.detach().cpu().contiguous();
+void save_checkpoint(const std::string& folder, const std::string& run_id,
+                     const CheckpointProgress& progress, const std::vector<ParameterGroup>& weights,
+                     const Optimizer& optimizer) {
+  std::map<std::string, torch::Tensor>
+      held;  // keeps CPU copies alive while their bytes are written
+  for (const auto& weight : weights)
+    held["weights." + weight.name] = weight.tensor.detach().cpu().contiguous();
+  for (const auto& [name, tensor] : optimizer.state())
+    held["optimizer." + name] = tensor.detach().cpu().contiguous();
   std::map<std::string, TensorEntry> entries;
   for (const auto& [name, tensor] : held) entries.emplace(name, tensor_entry(tensor));
 
-  const Json position = {{"schema", "normbench-checkpoint-1"}, {"run_id", run_id}, {"step", progress.step},
-                         {"seconds_train", progress.seconds_train}, {"sessions", progress.sessions},
+  const Json position = {{"schema", "normbench-checkpoint-1"},
+                         {"run_id", run_id},
+                         {"step", progress.step},
+                         {"seconds_train", progress.seconds_train},
+                         {"sessions", progress.sessions},
                          {"digest", content_digest(entries)}};
   std::string step = std::to_string(progress.step);
   step.insert(0, 12 - std::min<size_t>(12, step.size()), '0');
@@ -66,8 +74,10 @@ void save_checkpoint(const std::string& folder, const std::string& run_id, const
   }
 }
 
-std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder, const std::string& run_id,
-                                                         std::vector<ParameterGroup>& weights, Optimizer& optimizer) {
+std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder,
+                                                         const std::string& run_id,
+                                                         std::vector<ParameterGroup>& weights,
+                                                         Optimizer& optimizer) {
   for (const auto& path : checkpoint_files(folder)) {
     if (!whole_name(path)) continue;  // a temporary file that a kill left behind
     try {
@@ -77,9 +87,12 @@ std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& fold
         throw UserError({.what = "not a checkpoint of this program", .where = path.string()});
       const Json position = parse_json(found->second, path.string());
       const JsonObject o(position, path.string());
-      if (o.required<std::string>("schema") != "normbench-checkpoint-1" || o.required<std::string>("run_id") != run_id)
-        throw UserError({.what = "a checkpoint of another run", .where = path.string(),
-                         .found = o.required<std::string>("run_id"), .expected = run_id});
+      if (o.required<std::string>("schema") != "normbench-checkpoint-1" ||
+          o.required<std::string>("run_id") != run_id)
+        throw UserError({.what = "a checkpoint of another run",
+                         .where = path.string(),
+                         .found = o.required<std::string>("run_id"),
+                         .expected = run_id});
       if (o.required<std::string>("digest") != content_digest(file.tensors()))
         throw UserError({.what = "a damaged checkpoint", .where = path.string()});
       const CheckpointProgress progress{.step = o.required<int64_t>("step"),
@@ -92,9 +105,12 @@ std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& fold
         if (name.starts_with("optimizer.")) state.emplace(name.substr(10), tensor_of(entry));
       for (const auto& weight : weights)
         if (!file.tensors().contains("weights." + weight.name))
-          throw UserError({.what = "a checkpoint lacks a weight", .where = path.string(), .expected = weight.name});
+          throw UserError({.what = "a checkpoint lacks a weight",
+                           .where = path.string(),
+                           .expected = weight.name});
       torch::NoGradGuard no_grad;
-      for (auto& weight : weights) weight.tensor.copy_(tensor_of(file.tensors().at("weights." + weight.name)));
+      for (auto& weight : weights)
+        weight.tensor.copy_(tensor_of(file.tensors().at("weights." + weight.name)));
       optimizer.load_state(state);
       return progress;
     } catch (const UserError& e) {

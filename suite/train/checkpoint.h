@@ -1,13 +1,14 @@
-// Checkpoints: one safetensors file with weights, optimiser state and step, written to a temporary name, synced, renamed;
-// the last two are kept. What a resumed run needs to go on with the same bits.
+// Checkpoints: one safetensors file with weights, optimiser state and step, written to a temporary
+// name, synced, renamed; the last two are kept. What a resumed run needs to go on with the same
+// bits.
 #pragma once
+
+#include <torch/types.h>
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <torch/types.h>
 
 #include "optim/optimizer.h"
 #include "suite/ops/parameter_group.h"
@@ -15,19 +16,22 @@
 namespace normbench {
 
 struct CheckpointProgress {
-  int64_t step = 0;              // optimiser steps done
-  double seconds_train = 0;      // over all sessions
+  int64_t step = 0;          // optimiser steps done
+  double seconds_train = 0;  // over all sessions
   int64_t sessions = 1;
 };
 
 /// Writes <folder>/checkpoint_<step>.safetensors and removes all but the last two.
-void save_checkpoint(const std::string& folder, const std::string& run_id, const CheckpointProgress& progress,
-                     const std::vector<ParameterGroup>& weights, const Optimizer& optimizer);
+void save_checkpoint(const std::string& folder, const std::string& run_id,
+                     const CheckpointProgress& progress, const std::vector<ParameterGroup>& weights,
+                     const Optimizer& optimizer);
 
-/// Loads the newest whole checkpoint of this run into weights and optimiser; none: returns nothing. A cut or damaged
-/// file is passed over with a warning, the one before it is taken.
-std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder, const std::string& run_id,
-                                                         std::vector<ParameterGroup>& weights, Optimizer& optimizer);
+/// Loads the newest whole checkpoint of this run into weights and optimiser; none: returns nothing.
+/// A cut or damaged file is passed over with a warning, the one before it is taken.
+std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder,
+                                                         const std::string& run_id,
+                                                         std::vector<ParameterGroup>& weights,
+                                                         Optimizer& optimizer);
 
 void remove_checkpoints(const std::string& folder);
 

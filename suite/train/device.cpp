@@ -1,13 +1,12 @@
 #include "suite/train/device.h"
 
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <malloc.h>
+#include <torch/torch.h>
 #include <unistd.h>
 
 #include <cstdlib>
-
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
-#include <torch/torch.h>
 
 #include "suite/base/errors.h"
 #ifdef NORMBENCH_WITH_CUDA
@@ -16,18 +15,23 @@
 
 namespace normbench {
 
-bool device_present(const std::string& device) { return device == "cpu" || (device == "cuda" && torch::cuda::is_available()); }
+bool device_present(const std::string& device) {
+  return device == "cpu" || (device == "cuda" && torch::cuda::is_available());
+}
 
 torch::Device torch_device(const std::string& device) {
   if (!device_present(device))
-    throw MachineError({.what = "there is no such device on this machine", .found = device == "cuda" ? "no usable GPU" : device,
-                        .expected = "cpu, or cuda with a driver", .todo = "normbench doctor says what is missing"});
+    throw MachineError({.what = "there is no such device on this machine",
+                        .found = device == "cuda" ? "no usable GPU" : device,
+                        .expected = "cpu, or cuda with a driver",
+                        .todo = "normbench doctor says what is missing"});
   return torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU);
 }
 
 std::string gpu_name(const std::string& device) {
 #ifdef NORMBENCH_WITH_CUDA
-  if (device == "cuda" && torch::cuda::is_available()) return at::cuda::getCurrentDeviceProperties()->name;
+  if (device == "cuda" && torch::cuda::is_available())
+    return at::cuda::getCurrentDeviceProperties()->name;
 #endif
   return "";
 }
@@ -37,14 +41,16 @@ torch::ScalarType compute_type(const std::string& precision) {
 }
 
 void restart_with_fixed_environment(int argc, char** argv) {
-  // A GEMM result of a vocabulary head is tens of MB; by default glibc maps and unmaps it at every step.
+  // A GEMM result of a vocabulary head is tens of MB; by default glibc maps and unmaps it at every
+  // step.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 2000000000);
-  static constexpr std::pair<const char*, const char*> kFixed[] = {{"ATEN_CPU_CAPABILITY", "avx2"},
-                                                                   {"MKL_ENABLE_INSTRUCTIONS", "AVX2"},
-                                                                   {"ONEDNN_MAX_CPU_ISA", "AVX2"},
-                                                                   {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
-                                                                   {"OMP_NUM_THREADS", "1"}};
+  static constexpr std::pair<const char*, const char*> kFixed[] = {
+      {"ATEN_CPU_CAPABILITY", "avx2"},
+      {"MKL_ENABLE_INSTRUCTIONS", "AVX2"},
+      {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+      {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
+      {"OMP_NUM_THREADS", "1"}};
   bool complete = true;
   for (const auto& [name, value] : kFixed) {
     if (std::getenv(name) != nullptr) continue;
@@ -55,7 +61,8 @@ void restart_with_fixed_environment(int argc, char** argv) {
   std::vector<char*> arguments(argv, argv + argc);
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());
-  throw MachineError({.what = "the program could not start itself again", .where = "/proc/self/exe"});
+  throw MachineError(
+      {.what = "the program could not start itself again", .where = "/proc/self/exe"});
 }
 
 void fix_arithmetic(int64_t threads) {

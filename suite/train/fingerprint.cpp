@@ -2,13 +2,12 @@
 
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <torch/torch.h>
+#include <torch/version.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <thread>
-
-#include <torch/torch.h>
-#include <torch/version.h>
 
 #include "suite/base/hash.h"
 #include "suite/base/random.h"
@@ -33,12 +32,13 @@ torch::Tensor fixed_input(std::vector<int64_t> shape, const std::string& name) {
   torch::Tensor tensor = torch::empty(shape, torch::kFloat);
   const RandomStream stream(0, name);
   auto* values = tensor.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < tensor.numel(); ++i) values[i] = static_cast<float>(stream.normal(static_cast<uint64_t>(i)));
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    values[i] = static_cast<float>(stream.normal(static_cast<uint64_t>(i)));
   return tensor;
 }
 
-/// The bits of library operations on fixed inputs, at the shapes that a step has: forward and backward products, attention,
-/// softmax, exp, long sums.
+/// The bits of library operations on fixed inputs, at the shapes that a step has: forward and
+/// backward products, attention, softmax, exp, long sums.
 std::string library_digest(const torch::Device& device) {
   torch::NoGradGuard no_grad;
   StreamHash hash;
@@ -47,7 +47,8 @@ std::string library_digest(const torch::Device& device) {
     hash.update({static_cast<const char*>(cpu.const_data_ptr()), cpu.nbytes()});
   };
   const auto x = fixed_input({512, 64}, "x").to(device), w = fixed_input({256, 64}, "w").to(device),
-             big = fixed_input({1024, 64}, "big").to(device), y = fixed_input({512, 256}, "y").to(device);
+             big = fixed_input({1024, 64}, "big").to(device),
+             y = fixed_input({512, 256}, "y").to(device);
   const auto q = fixed_input({2, 2, 128, 32}, "q").to(device);
   add(torch::matmul(x, w.t()));
   add(torch::matmul(x, big.t()));
@@ -75,7 +76,9 @@ Fingerprint fingerprint(const std::string& device, int64_t threads) {
                   {"compiler", std::string("gcc-compatible ") + __VERSION__},
                   {"threads", threads},
                   {"library_digest", library},
-                  {"isa_pins", {variable("ATEN_CPU_CAPABILITY"), variable("MKL_ENABLE_INSTRUCTIONS"), variable("ONEDNN_MAX_CPU_ISA")}},
+                  {"isa_pins",
+                   {variable("ATEN_CPU_CAPABILITY"), variable("MKL_ENABLE_INSTRUCTIONS"),
+                    variable("ONEDNN_MAX_CPU_ISA")}},
                   {"device", device}};
   Json perf = {{"cpu", cpu_field("model name")},
                {"cpu_vendor", cpu_field("vendor_id")},

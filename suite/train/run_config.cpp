@@ -31,19 +31,24 @@ RunConfig read_run_config(const Json& json, const std::string& file) {
   c.seed = o.required<int64_t>("seed");
   o.finish();
 
-  if (c.peak_lr <= 0) o.fail("peak_lr", "a learning rate must be positive", std::to_string(c.peak_lr));
-  if (c.clip_norm <= 0) o.fail("clip_norm", "a clipping norm must be positive", std::to_string(c.clip_norm));
-  if (c.batch_sequences <= 0 || c.micro_batch_sequences <= 0 || c.batch_sequences % c.micro_batch_sequences != 0)
+  if (c.peak_lr <= 0)
+    o.fail("peak_lr", "a learning rate must be positive", std::to_string(c.peak_lr));
+  if (c.clip_norm <= 0)
+    o.fail("clip_norm", "a clipping norm must be positive", std::to_string(c.clip_norm));
+  if (c.batch_sequences <= 0 || c.micro_batch_sequences <= 0 ||
+      c.batch_sequences % c.micro_batch_sequences != 0)
     o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
            std::to_string(c.batch_sequences) + " and " + std::to_string(c.micro_batch_sequences));
   if (c.token_budget <= 0 || c.token_budget % c.tokens_per_step() != 0)
-    o.fail("token_budget", "a token budget is not divisible by the tokens of a step", std::to_string(c.token_budget),
-           "a multiple of " + std::to_string(c.tokens_per_step()));
+    o.fail("token_budget", "a token budget is not divisible by the tokens of a step",
+           std::to_string(c.token_budget), "a multiple of " + std::to_string(c.tokens_per_step()));
   if (c.validation_tokens <= 0 || c.validation_tokens % c.size.context != 0)
-    o.fail("validation_tokens", "not a multiple of the context", std::to_string(c.validation_tokens));
+    o.fail("validation_tokens", "not a multiple of the context",
+           std::to_string(c.validation_tokens));
   if (c.precision != "fp32" && c.precision != "bf16-mixed")
     o.fail("precision", "unknown precision", "\"" + c.precision + "\"", "fp32 or bf16-mixed");
-  if (c.device != "cpu" && c.device != "cuda") o.fail("device", "unknown device", "\"" + c.device + "\"", "cpu or cuda");
+  if (c.device != "cpu" && c.device != "cuda")
+    o.fail("device", "unknown device", "\"" + c.device + "\"", "cpu or cuda");
   if (c.threads < 1) o.fail("threads", "at least one thread is needed", std::to_string(c.threads));
   return c;
 }

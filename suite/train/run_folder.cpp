@@ -28,14 +28,17 @@ Json read_if_present(const std::string& file) {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::string& runs, const std::string& run_id) : path_(runs + "/" + run_id) {
+RunFolder::RunFolder(const std::string& runs, const std::string& run_id)
+    : path_(runs + "/" + run_id) {
   make_folders(path_);
   lock_ = std::make_unique<FileLock>(path_ + "/lock", /*wait=*/false, "run " + run_id);
 }
 
 Json RunFolder::manifest() const { return read_if_present(path_ + "/manifest.json"); }
 Json RunFolder::summary() const { return read_if_present(path_ + "/summary.json"); }
-void RunFolder::write_manifest(const Json& manifest) { write_json(path_ + "/manifest.json", manifest); }
+void RunFolder::write_manifest(const Json& manifest) {
+  write_json(path_ + "/manifest.json", manifest);
+}
 
 void RunFolder::open_steps(int64_t steps) {
   steps_ = std::make_unique<RecordWriter>(path_ + "/steps.jsonl.zst", static_cast<size_t>(steps));
@@ -44,7 +47,8 @@ void RunFolder::open_steps(int64_t steps) {
 void RunFolder::finish(Json summary) {
   steps_->flush();
   const auto lines = read_record_lines(path_ + "/steps.jsonl.zst");
-  NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at("steps").get<int64_t>(), std::to_string(lines.size()));
+  NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at("steps").get<int64_t>(),
+                  std::to_string(lines.size()));
   summary["steps_digest"] = losses_digest(lines);
   write_json(path_ + "/summary.json", sealed_summary(manifest(), lines, std::move(summary)));
 }

@@ -1,4 +1,5 @@
-// The record of one run, written as it goes: manifest.json, steps.jsonl.zst, summary.json (docs/formats.md).
+// The record of one run, written as it goes: manifest.json, steps.jsonl.zst, summary.json
+// (docs/formats.md).
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 #include "suite/train/tensor_bytes.h"
 
-#include <cstring>
 #include <torch/torch.h>
+
+#include <cstring>
 
 #include "suite/base/errors.h"
 
@@ -9,8 +10,9 @@ namespace normbench {
 namespace {
 
 constexpr std::pair<torch::ScalarType, const char*> kTypes[] = {
-    {torch::kDouble, "F64"}, {torch::kFloat, "F32"}, {torch::kBFloat16, "BF16"}, {torch::kHalf, "F16"},
-    {torch::kLong, "I64"},   {torch::kInt, "I32"},   {torch::kByte, "U8"},       {torch::kBool, "BOOL"}};
+    {torch::kDouble, "F64"}, {torch::kFloat, "F32"}, {torch::kBFloat16, "BF16"},
+    {torch::kHalf, "F16"},   {torch::kLong, "I64"},  {torch::kInt, "I32"},
+    {torch::kByte, "U8"},    {torch::kBool, "BOOL"}};
 
 }  // namespace
 
@@ -22,8 +24,10 @@ std::string safetensors_dtype(torch::ScalarType type) {
 }
 
 TensorEntry tensor_entry(const torch::Tensor& tensor) {
-  NORMBENCH_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "a tensor that is not plain CPU memory");
-  return {.dtype = safetensors_dtype(tensor.scalar_type()), .shape = tensor.sizes().vec(),
+  NORMBENCH_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(),
+                  "a tensor that is not plain CPU memory");
+  return {.dtype = safetensors_dtype(tensor.scalar_type()),
+          .shape = tensor.sizes().vec(),
           .bytes = {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()}};
 }
 

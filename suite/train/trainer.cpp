@@ -1,13 +1,12 @@
 #include "suite/train/trainer.h"
 
 #include <sys/resource.h>
+#include <torch/torch.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
-#include <torch/torch.h>
-#include <torch/version.h>
 
 #include "optim/clip.h"
 #include "optim/optimizer.h"
@@ -26,7 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// The shortest decimal that reads back to the same float, as a JSON number.
 double short_float(float value) {
@@ -38,7 +39,8 @@ double short_float(float value) {
   return std::strtod(text, nullptr);
 }
 
-/// The sum of every rank's gradients, divided by the number of ranks: each rank holds the mean of its own sequences.
+/// The sum of every rank's gradients, divided by the number of ranks: each rank holds the mean of
+/// its own sequences.
 void average_gradients(const std::vector<ParameterGroup>& groups, Communicator& communicator) {
   if (communicator.size() == 1) return;
   torch::NoGradGuard no_grad;
@@ -49,27 +51,31 @@ void average_gradients(const std::vector<ParameterGroup>& groups, Communicator& 
   all /= communicator.size();
   int64_t offset = 0;
   for (const auto& group : groups) {
-    group.tensor.grad().copy_(all.slice(0, offset, offset + group.tensor.numel()).view_as(group.tensor));
+    group.tensor.grad().copy_(
+        all.slice(0, offset, offset + group.tensor.numel()).view_as(group.tensor));
     offset += group.tensor.numel();
   }
 }
 
-Json make_manifest(const Json& config, const RunConfig& c, const RunOptions& options, const Fingerprint& print,
-                   const TokenSource& source, const ValidationSlice& slice, int64_t parameters) {
-  return {{"schema", "normbench-run-1"},
-          {"run_id", run_id_of(config)},
-          {"name", options.name},
-          {"config", config},
-          {"data",
-           {{"train_digest", source.train_digest()},
-            {"validation_digest", source.validation_digest()},
-            {"validation_slice_digest", slice.digest()}}},
-          {"numeric_class", print.numeric_class},
-          {"perf_class", print.perf_class},
-          {"fingerprint", print.details},
-          {"build", {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}},
-          {"numeric_digest", options.numeric_digest},
-          {"parameters", parameters}};
+Json make_manifest(const Json& config, const RunConfig& c, const RunOptions& options,
+                   const Fingerprint& print, const TokenSource& source,
+                   const ValidationSlice& slice, int64_t parameters) {
+  return {
+      {"schema", "normbench-run-1"},
+      {"run_id", run_id_of(config)},
+      {"name", options.name},
+      {"config", config},
+      {"data",
+       {{"train_digest", source.train_digest()},
+        {"validation_digest", source.validation_digest()},
+        {"validation_slice_digest", slice.digest()}}},
+      {"numeric_class", print.numeric_class},
+      {"perf_class", print.perf_class},
+      {"fingerprint", print.details},
+      {"build",
+       {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}},
+      {"numeric_digest", options.numeric_digest},
+      {"parameters", parameters}};
 }
 
 std::string weights_digest(const std::vector<ParameterGroup>& groups) {
@@ -83,13 +89,18 @@ std::string weights_digest(const std::vector<ParameterGroup>& groups) {
 }
 
 void check_data(const RunConfig& c, const TokenSource& source) {
-  const auto differs = [&](const std::string& what, const std::string& found, const std::string& expected) {
-    throw UserError({.what = "the data set is not the one that the configuration names: " + what, .where = c.dataset,
-                     .found = found, .expected = expected, .todo = "normbench data verify " + c.dataset});
+  const auto differs = [&](const std::string& what, const std::string& found,
+                           const std::string& expected) {
+    throw UserError({.what = "the data set is not the one that the configuration names: " + what,
+                     .where = c.dataset,
+                     .found = found,
+                     .expected = expected,
+                     .todo = "normbench data verify " + c.dataset});
   };
   if (source.vocabulary() != c.size.vocabulary)
     differs("vocabulary", std::to_string(source.vocabulary()), std::to_string(c.size.vocabulary));
-  if (source.train_digest() != c.train_digest) differs("training tokens", source.train_digest(), c.train_digest);
+  if (source.train_digest() != c.train_digest)
+    differs("training tokens", source.train_digest(), c.train_digest);
   if (source.validation_digest() != c.validation_digest)
     differs("validation tokens", source.validation_digest(), c.validation_digest);
 }
@@ -101,8 +112,8 @@ int64_t peak_memory_bytes() {
 }
 
 /// Can the finished record in `folder` stand for this run? Says why not in `*reason`.
-bool reusable(const RunFolder& folder, const Json& config, const RunOptions& options, const Fingerprint& print,
-              std::string* reason) {
+bool reusable(const RunFolder& folder, const Json& config, const RunOptions& options,
+              const Fingerprint& print, std::string* reason) {
   const Json manifest = folder.manifest(), summary = folder.summary();
   if (manifest.is_null() || summary.is_null()) return false;
   if (manifest.value("config", Json()) != config)
@@ -116,7 +127,8 @@ bool reusable(const RunFolder& folder, const Json& config, const RunOptions& opt
   else {
     size_t cut = 0;
     const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
-    if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"]) return true;
+    if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
+      return true;
     *reason = "its digest does not match its content";
   }
   return false;
@@ -133,9 +145,11 @@ Training::Training(const RunConfig& c) : device(torch_device(c.device)) {
   model->to(device);
   model->set_compute_type(compute_type(c.precision));
   groups = model->parameter_groups();
-  optimizer = optimizer_entry.make(groups, JsonObject(c.optimizer_options, "configuration", "/optimizer_options"));
+  optimizer = optimizer_entry.make(
+      groups, JsonObject(c.optimizer_options, "configuration", "/optimizer_options"));
   learning_rate =
-      schedule_entry.make(c.num_steps(), c.peak_lr, JsonObject(c.schedule_options, "configuration", "/schedule_options"));
+      schedule_entry.make(c.num_steps(), c.peak_lr,
+                          JsonObject(c.schedule_options, "configuration", "/schedule_options"));
 }
 
 Training::~Training() = default;
@@ -147,13 +161,15 @@ int64_t Training::num_parameters() const {
   return n;
 }
 
-StepResult train_step(Training& training, const RunConfig& c, const Batches& batches, Communicator& communicator, int64_t t) {
+StepResult train_step(Training& training, const RunConfig& c, const Batches& batches,
+                      Communicator& communicator, int64_t t) {
   for (const auto& group : training.groups) group.tensor.mutable_grad().reset();
   const int64_t own = c.batch_sequences / communicator.size(), first = communicator.rank() * own;
   double loss_sum = 0;
   for (int64_t done = 0; done < own; done += c.micro_batch_sequences) {
     const int64_t count = std::min(c.micro_batch_sequences, own - done);
-    const auto [inputs, targets] = batch_tensors(batches.step(t - 1, first + done, count), training.device);
+    const auto [inputs, targets] =
+        batch_tensors(batches.step(t - 1, first + done, count), training.device);
     const torch::Tensor loss = training.model->loss(inputs, targets);
     const double share = static_cast<double>(count) / static_cast<double>(own);
     (share == 1.0 ? loss : loss * share).backward();
@@ -161,25 +177,29 @@ StepResult train_step(Training& training, const RunConfig& c, const Batches& bat
   }
   average_gradients(training.groups, communicator);
   if (communicator.size() > 1) {
-    torch::Tensor mean = torch::tensor({loss_sum}, torch::TensorOptions(torch::kDouble).device(training.device));
+    torch::Tensor mean =
+        torch::tensor({loss_sum}, torch::TensorOptions(torch::kDouble).device(training.device));
     communicator.sum_(mean);
     loss_sum = mean.item<double>() / communicator.size();
   }
   StepResult result;
   result.loss = static_cast<float>(loss_sum);
   result.grad_norm = static_cast<float>(clip_gradients_(training.groups, c.clip_norm));
-  result.diverged = !std::isfinite(result.loss) || !std::isfinite(result.grad_norm) || result.loss > c.loss_above;
+  result.diverged =
+      !std::isfinite(result.loss) || !std::isfinite(result.grad_norm) || result.loss > c.loss_above;
   if (result.diverged) return result;
   training.optimizer->step(training.learning_rate(t));
   for (const auto& group : training.groups) constrain_(group);
   return result;
 }
 
-RunResult train_run(const Json& json, const TokenSource& source, Communicator& communicator, const RunOptions& options) {
+RunResult train_run(const Json& json, const TokenSource& source, Communicator& communicator,
+                    const RunOptions& options) {
   const std::string run_id = run_id_of(json);
   const RunConfig c = read_run_config(json, "configuration of run " + run_id);
   if (c.batch_sequences % communicator.size() != 0)
-    throw UserError({.what = "the batch cannot be split over the ranks", .found = std::to_string(communicator.size()) + " ranks",
+    throw UserError({.what = "the batch cannot be split over the ranks",
+                     .found = std::to_string(communicator.size()) + " ranks",
                      .expected = "a divisor of " + std::to_string(c.batch_sequences)});
   fix_arithmetic(c.threads);
   check_data(c, source);
@@ -191,8 +211,10 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   std::string reason;
   if (reusable(folder, json, options, print, &reason)) return RunResult::kReused;
   Training training(c);
-  const Json manifest = make_manifest(json, c, options, print, source, slice, training.num_parameters());
-  // Half-finished work of another build, machine class or data is never continued: its bits would be mixed.
+  const Json manifest =
+      make_manifest(json, c, options, print, source, slice, training.num_parameters());
+  // Half-finished work of another build, machine class or data is never continued: its bits would
+  // be mixed.
   Json old = folder.manifest();
   if (!old.is_null()) {
     old["name"] = options.name;
@@ -200,16 +222,19 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     old["fingerprint"]["perf"] = manifest["fingerprint"]["perf"];
   }
   if (!reason.empty() || (!old.is_null() && old != manifest) || !folder.summary().is_null()) {
-    log_warning(options.name + " is done anew: " + (reason.empty() ? "half-finished by another build or machine class" : reason));
+    log_warning(options.name + " is done anew: " +
+                (reason.empty() ? "half-finished by another build or machine class" : reason));
     folder.clear();
   }
   folder.write_manifest(manifest);
 
   CheckpointProgress progress;
-  if (const auto found = load_newest_checkpoint(folder.path(), run_id, training.groups, *training.optimizer)) {
+  if (const auto found =
+          load_newest_checkpoint(folder.path(), run_id, training.groups, *training.optimizer)) {
     progress = *found;
     ++progress.sessions;
-    log_info(options.name + " goes on at step " + std::to_string(progress.step + 1) + " of " + std::to_string(c.num_steps()));
+    log_info(options.name + " goes on at step " + std::to_string(progress.step + 1) + " of " +
+             std::to_string(c.num_steps()));
   }
   folder.open_steps(progress.step);
   const auto checkpoint = [&] {
@@ -229,31 +254,45 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     progress.step = t;
     progress.seconds_train += seconds;
     step_seconds.push_back(seconds);
-    Json line = {{"step", t}, {"tokens", t * c.tokens_per_step()}, {"lr", training.learning_rate(t)},
+    Json line = {{"step", t},
+                 {"tokens", t * c.tokens_per_step()},
+                 {"lr", training.learning_rate(t)},
                  {"seconds", std::round(seconds * 1e6) / 1e6}};
     // JSON holds no NaN: a loss that is not a number is written as the word.
-    const auto number = [](float value) { return std::isfinite(value) ? Json(short_float(value)) : Json(nullptr); };
+    const auto number = [](float value) {
+      return std::isfinite(value) ? Json(short_float(value)) : Json(nullptr);
+    };
     line["loss"] = number(result.loss);
     line["grad_norm"] = number(result.grad_norm);
     folder.append_step(line);
     if (result.diverged) break;
-    bar.update(static_cast<double>(t * c.tokens_per_step()), "loss " + std::to_string(result.loss).substr(0, 5));
+    bar.update(static_cast<double>(t * c.tokens_per_step()),
+               "loss " + std::to_string(result.loss).substr(0, 5));
     const bool stop = interrupted();
-    if (progress.step < c.num_steps() && (stop || seconds_since(last_checkpoint) >= options.checkpoint_seconds)) {
+    if (progress.step < c.num_steps() &&
+        (stop || seconds_since(last_checkpoint) >= options.checkpoint_seconds)) {
       checkpoint();
       last_checkpoint = Clock::now();
     }
     if (stop && progress.step < c.num_steps()) stop_if_interrupted();
   }
 
-  Json summary = {{"schema", "normbench-summary-1"}, {"run_id", run_id}, {"status", result.diverged ? "diverged" : "finished"},
-                  {"steps", progress.step}, {"tokens", progress.step * c.tokens_per_step()}, {"sessions", progress.sessions},
-                  {"seconds_train", progress.seconds_train}, {"peak_memory_bytes", peak_memory_bytes()},
+  Json summary = {{"schema", "normbench-summary-1"},
+                  {"run_id", run_id},
+                  {"status", result.diverged ? "diverged" : "finished"},
+                  {"steps", progress.step},
+                  {"tokens", progress.step * c.tokens_per_step()},
+                  {"sessions", progress.sessions},
+                  {"seconds_train", progress.seconds_train},
+                  {"peak_memory_bytes", peak_memory_bytes()},
                   {"validation_tokens", c.validation_tokens}};
-  summary["train_loss_last"] = std::isfinite(result.loss) ? Json(short_float(result.loss)) : Json(nullptr);
-  summary["tokens_per_second"] = static_cast<double>(progress.step * c.tokens_per_step()) / progress.seconds_train;
+  summary["train_loss_last"] =
+      std::isfinite(result.loss) ? Json(short_float(result.loss)) : Json(nullptr);
+  summary["tokens_per_second"] =
+      static_cast<double>(progress.step * c.tokens_per_step()) / progress.seconds_train;
   if (!step_seconds.empty()) {
-    std::nth_element(step_seconds.begin(), step_seconds.begin() + static_cast<std::ptrdiff_t>(step_seconds.size() / 2),
+    std::nth_element(step_seconds.begin(),
+                     step_seconds.begin() + static_cast<std::ptrdiff_t>(step_seconds.size() / 2),
                      step_seconds.end());
     summary["step_seconds_median"] = step_seconds[step_seconds.size() / 2];
   }
@@ -261,7 +300,8 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     summary["diverged_at_step"] = progress.step;
   } else {
     const auto start = Clock::now();
-    const double loss = validation_loss(*training.model, slice, c.micro_batch_sequences, training.device);
+    const double loss =
+        validation_loss(*training.model, slice, c.micro_batch_sequences, training.device);
     summary["validation_loss"] = loss;
     summary["validation_loss_bits"] = double_bits(loss);
     summary["seconds_evaluation"] = seconds_since(start);

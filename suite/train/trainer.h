@@ -14,20 +14,22 @@ namespace normbench {
 /// What changes how a run is carried out, but none of its bits.
 struct RunOptions {
   std::string runs_folder = "results/runs";
-  std::string name;                  // for the record and the progress line
-  std::string numeric_digest;        // of this arm's canary
-  double checkpoint_seconds = 30;    // at most this much work is lost by a kill; 0: after every step
-  bool keep_checkpoints = false;     // also after the run is finished
+  std::string name;                // for the record and the progress line
+  std::string numeric_digest;      // of this arm's canary
+  double checkpoint_seconds = 30;  // at most this much work is lost by a kill; 0: after every step
+  bool keep_checkpoints = false;   // also after the run is finished
 };
 
 enum class RunResult { kReused, kFinished, kDiverged };
 
-/// Trains `config` to its token budget and writes the record. A finished record of the same id, numeric digest and
-/// numeric class is reused; a half-finished one is resumed from its last checkpoint; a stale one is done anew.
-/// Step t = 1..N: gradients of the micro-batches are summed, clipped by global norm, the optimiser steps with lr(t), the
-/// constraint is imposed. A non-finite loss or gradient norm, or a loss above the limit, is divergence: a result.
-/// Throws UserError (bad configuration or data), MachineError, Interrupted (after a checkpoint).
-RunResult train_run(const Json& config, const TokenSource& source, Communicator& communicator, const RunOptions& options);
+/// Trains `config` to its token budget and writes the record. A finished record of the same id,
+/// numeric digest and numeric class is reused; a half-finished one is resumed from its last
+/// checkpoint; a stale one is done anew. Step t = 1..N: gradients of the micro-batches are summed,
+/// clipped by global norm, the optimiser steps with lr(t), the constraint is imposed. A non-finite
+/// loss or gradient norm, or a loss above the limit, is divergence: a result. Throws UserError (bad
+/// configuration or data), MachineError, Interrupted (after a checkpoint).
+RunResult train_run(const Json& config, const TokenSource& source, Communicator& communicator,
+                    const RunOptions& options);
 
 /// A model with its optimiser, as a configuration asks for.
 struct Training {
@@ -50,6 +52,7 @@ struct StepResult {
 };
 
 /// One optimiser step `t` (1-based) on the tokens of that step.
-StepResult train_step(Training& training, const RunConfig& config, const Batches& batches, Communicator& communicator, int64_t t);
+StepResult train_step(Training& training, const RunConfig& config, const Batches& batches,
+                      Communicator& communicator, int64_t t);
 
 }  // namespace normbench

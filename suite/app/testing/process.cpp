@@ -13,8 +13,8 @@
 namespace normbench::testing {
 namespace {
 
-pid_t start(const std::vector<std::string>& arguments, const std::string& directory, const std::string& out,
-            const std::string& err) {
+pid_t start(const std::vector<std::string>& arguments, const std::string& directory,
+            const std::string& out, const std::string& err) {
   std::vector<char*> raw;
   std::vector<std::string> copy = arguments;
   for (auto& argument : copy) raw.push_back(argument.data());

@@ -1,4 +1,5 @@
-// Starts our own programs in tests, as a person would, and looks at what they print and how they end.
+// Starts our own programs in tests, as a person would, and looks at what they print and how they
+// end.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,8 @@ struct ProcessResult {
 };
 
 /// Runs to the end. `directory`: where it is started.
-ProcessResult run_program(const std::vector<std::string>& arguments, const std::string& directory = ".");
+ProcessResult run_program(const std::vector<std::string>& arguments,
+                          const std::string& directory = ".");
 
 /// Starts without waiting, output to /dev/null.
 pid_t start_program(const std::vector<std::string>& arguments, const std::string& directory = ".");
