@@ -270,6 +270,7 @@ double peak_lr_at(const Setting& setting, const std::string& arm, int64_t budget
   const auto found = setting.peak_lr.find(arm);
   NORMBENCH_CHECK(found != setting.peak_lr.end() && !found->second.empty(), arm);
   const auto& rates = found->second;
+  if (rates.size() == 1) return rates.front().second;  // tuned at one budget, used at all
   for (size_t i = 0; i < rates.size(); ++i) {
     if (rates[i].first == budget) return rates[i].second;
     if (i + 1 < rates.size() && rates[i].first < budget && budget < rates[i + 1].first) {

@@ -71,7 +71,7 @@ std::vector<Table> read_tables(const std::string& folder, const std::string& onl
 Json read_sizes(const std::string& folder);
 
 /// The rate of an arm at a budget: a tuned one, or between two tuned budgets linear in (log budget,
-/// log rate). Throws UserError outside the tuned range.
+/// log rate). A single tuned rate holds at every budget. Throws UserError outside the tuned range.
 double peak_lr_at(const Setting& setting, const std::string& arm, int64_t token_budget,
                   const std::string& file);
 
