@@ -300,8 +300,9 @@ TEST_F(PlanTest, EveryTestHasATimeoutLabelsAndFixturesThatExist) {
     EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const auto& label) { return label.starts_with("kind."); })) << name;
     for (const auto& fixture : property(line, "FIXTURES_REQUIRED"))
       EXPECT_TRUE(set_up.contains(fixture)) << name << " needs " << fixture << ", which nothing sets up";
-    if (name.starts_with("run."))
+    if (name.starts_with("run.")) {
       EXPECT_EQ(property(line, "FIXTURES_REQUIRED"), (std::set<std::string>{"data.text", "machine.cpu"})) << name;
+    }
   }
 }
 
