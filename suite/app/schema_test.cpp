@@ -1,4 +1,5 @@
-// Every JSON file of the checkout against its schema, and every schema against documents that it must refuse.
+// Every JSON file of the checkout against its schema, and every schema against documents that it
+// must refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,33 +33,72 @@ std::string name_of(const ::testing::TestParamInfo<SchemaFiles>& info) { return 
 /// A manifest as suite/train/trainer.cpp writes it; resume_test.cpp checks a real one.
 Json manifest_example() {
   const std::string digest = "00112233445566778899aabbccddeeff";
-  const Json size = {{"num_layers", 2}, {"width", 32}, {"num_heads", 2}, {"head_width", 16}, {"mlp_width", 64}, {"vocabulary", 512}, {"context", 32}};
-  const Json config = {{"model", "angpt"}, {"model_options", Json::object()}, {"size", size}, {"optimizer", "adamw"},
-                       {"optimizer_options", Json::object()}, {"schedule", "cosine"}, {"schedule_options", Json::object()},
-                       {"peak_lr", 0.01}, {"clip_norm", 1.0}, {"token_budget", 10240}, {"batch_sequences", 8},
-                       {"micro_batch_sequences", 4}, {"dataset", "synthetic"}, {"train_digest", digest},
-                       {"validation_digest", digest}, {"validation_tokens", 1024}, {"divergence", {{"loss_above", 20.0}}},
-                       {"precision", "fp32"}, {"device", "cpu"}, {"threads", 1}, {"seed", 3}};
-  return {{"schema", "normbench-run-1"}, {"run_id", "0123456789abcdef"}, {"name", "run.a"}, {"config", config},
-          {"data", {{"train_digest", digest}, {"validation_digest", digest}, {"validation_slice_digest", digest}}},
-          {"numeric_class", "cpu-01234567"}, {"perf_class", "cpu-01234567"},
+  const Json size = {{"num_layers", 2}, {"width", 32},       {"num_heads", 2}, {"head_width", 16},
+                     {"mlp_width", 64}, {"vocabulary", 512}, {"context", 32}};
+  const Json config = {{"model", "angpt"},
+                       {"model_options", Json::object()},
+                       {"size", size},
+                       {"optimizer", "adamw"},
+                       {"optimizer_options", Json::object()},
+                       {"schedule", "cosine"},
+                       {"schedule_options", Json::object()},
+                       {"peak_lr", 0.01},
+                       {"clip_norm", 1.0},
+                       {"token_budget", 10240},
+                       {"batch_sequences", 8},
+                       {"micro_batch_sequences", 4},
+                       {"dataset", "synthetic"},
+                       {"train_digest", digest},
+                       {"validation_digest", digest},
+                       {"validation_tokens", 1024},
+                       {"divergence", {{"loss_above", 20.0}}},
+                       {"precision", "fp32"},
+                       {"device", "cpu"},
+                       {"threads", 1},
+                       {"seed", 3}};
+  return {{"schema", "normbench-run-1"},
+          {"run_id", "0123456789abcdef"},
+          {"name", "run.a"},
+          {"config", config},
+          {"data",
+           {{"train_digest", digest},
+            {"validation_digest", digest},
+            {"validation_slice_digest", digest}}},
+          {"numeric_class", "cpu-01234567"},
+          {"perf_class", "cpu-01234567"},
           {"fingerprint", {{"numeric", Json::object()}, {"perf", Json::object()}}},
           {"build", {{"version", "0.1.0"}, {"compiler", "12.2.0"}, {"libtorch", "2.11.0"}}},
-          {"numeric_digest", digest}, {"parameters", 12345}};
+          {"numeric_digest", digest},
+          {"parameters", 12345}};
 }
 
 Json summary_example() {
   const std::string digest = "00112233445566778899aabbccddeeff";
-  return {{"schema", "normbench-summary-1"}, {"run_id", "0123456789abcdef"}, {"status", "finished"}, {"steps", 40},
-          {"tokens", 10240}, {"sessions", 1}, {"seconds_train", 1.5}, {"seconds_evaluation", 0.1}, {"step_seconds_median", 0.03},
-          {"tokens_per_second", 6826.7}, {"peak_memory_bytes", 300000000}, {"validation_tokens", 1024}, {"validation_loss", 2.0},
-          {"validation_loss_bits", "4000000000000000"}, {"train_loss_last", 2.1}, {"steps_digest", digest},
-          {"weights_digest", digest}, {"record_digest", digest}};
+  return {{"schema", "normbench-summary-1"},
+          {"run_id", "0123456789abcdef"},
+          {"status", "finished"},
+          {"steps", 40},
+          {"tokens", 10240},
+          {"sessions", 1},
+          {"seconds_train", 1.5},
+          {"seconds_evaluation", 0.1},
+          {"step_seconds_median", 0.03},
+          {"tokens_per_second", 6826.7},
+          {"peak_memory_bytes", 300000000},
+          {"validation_tokens", 1024},
+          {"validation_loss", 2.0},
+          {"validation_loss_bits", "4000000000000000"},
+          {"train_loss_last", 2.1},
+          {"steps_digest", digest},
+          {"weights_digest", digest},
+          {"record_digest", digest}};
 }
 
 Json diverged_summary_example() {
   Json summary = summary_example();
-  for (const char* key : {"validation_loss", "validation_loss_bits", "seconds_evaluation", "weights_digest"}) summary.erase(key);
+  for (const char* key :
+       {"validation_loss", "validation_loss_bits", "seconds_evaluation", "weights_digest"})
+    summary.erase(key);
   summary["status"] = "diverged";
   summary["diverged_at_step"] = 40;
   summary["train_loss_last"] = nullptr;
@@ -72,7 +112,8 @@ Json baseline_example() {
   const TemporaryFolder folder;
   testing::write_all(folder.path("runs"), input, options);
   const std::string file = folder.path("baseline.json");
-  bless(input, folder.path("runs"), file, {.reason = "first", .commit = "abc", .date = "2026-01-01", .may_diverge = {}});
+  bless(input, folder.path("runs"), file,
+        {.reason = "first", .commit = "abc", .date = "2026-01-01", .may_diverge = {}});
   return read_json(file);
 }
 
@@ -82,8 +123,10 @@ Json example(const std::string& schema) {
   if (schema == "measured") return baseline_example();
   for (const auto& files : schema_files())
     if (files.schema == schema)
-      return read_json(kRoot + "/" + (schema == "table" ? "suite/tables/angpt/convergence.json"
-                                      : schema == "published" ? "baselines/published/angpt.json" : files.pattern));
+      return read_json(kRoot + "/" +
+                       (schema == "table"       ? "suite/tables/angpt/convergence.json"
+                        : schema == "published" ? "baselines/published/angpt.json"
+                                                : files.pattern));
   throw std::runtime_error("no example of " + schema);
 }
 
@@ -99,7 +142,8 @@ TEST_P(Checkout, EveryFileFitsItsSchema) {
 
 TEST_P(Checkout, AFolderThatHoldsNoFileIsAFault) {
   const TemporaryFolder folder;
-  // An empty checkout lacks the required ones; the optional ones are asked for once their folder is there.
+  // An empty checkout lacks the required ones; the optional ones are asked for once their folder is
+  // there.
   EXPECT_EQ(checkout_faults(GetParam(), folder.path()).empty(), !GetParam().required);
   std::string below = std::filesystem::path(GetParam().pattern).parent_path().string();
   for (size_t star; (star = below.find('*')) != std::string::npos;) below.replace(star, 1, "some");
@@ -129,9 +173,11 @@ INSTANTIATE_TEST_SUITE_P(All, Checkout, ::testing::ValuesIn(schema_files()), nam
 /// In place of a value: the key is taken away.
 const Json kRemove = Json(Json::value_t::discarded);
 
-/// Each spoil: schema, JSON pointer of what is set (an absent key is added), its value, JSON pointer that the message names.
+/// Each spoil: schema, JSON pointer of what is set (an absent key is added), its value, JSON
+/// pointer that the message names.
 TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
-  const std::string setting = "/tiers/cpu/settings/gcide_1k", entry = "/entries/x86-64-v3 libtorch-2.11.0";
+  const std::string setting = "/tiers/cpu/settings/gcide_1k",
+                    entry = "/entries/x86-64-v3 libtorch-2.11.0";
   const std::string group = entry + "/arms/angpt/gcide_1k/1048576";
   const std::vector<std::tuple<std::string, std::string, Json, std::string>> spoils = {
       {"table", "/surplus", 1, ""},
@@ -174,18 +220,21 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
       {"published", "/surplus", 1, "/surplus"},
       {"published", "/paper", kRemove, ""},
       {"published", "/step_time/gpt_plus/how", "guessed", ""},
-      {"published", "/speed_up/angpt_vs_gpt_plus/value", "1.4", "/speed_up/angpt_vs_gpt_plus/value"},
+      {"published", "/speed_up/angpt_vs_gpt_plus/value", "1.4",
+       "/speed_up/angpt_vs_gpt_plus/value"},
       {"published", "/speed_up/angpt_vs_gpt_plus/value", kRemove, "/speed_up/angpt_vs_gpt_plus"},
       {"published", "/speed_up/angpt_vs_gpt_plus/where", kRemove, "/speed_up/angpt_vs_gpt_plus"},
       {"published", "/speed_up/angpt_vs_gpt_plus/how", kRemove, "/speed_up/angpt_vs_gpt_plus"},
       {"published", "/speed_up/angpt_vs_gpt_plus/source", "x", "/speed_up/angpt_vs_gpt_plus"},
-      {"published", "/speed_up/angpt_vs_gpt_plus/unit", "times", "/speed_up/angpt_vs_gpt_plus/unit"},
+      {"published", "/speed_up/angpt_vs_gpt_plus/unit", "times",
+       "/speed_up/angpt_vs_gpt_plus/unit"},
       {"measured", "/surplus", 1, ""},
       {"measured", "/tier", "huge", "/tier"},
       {"measured", "/entries", kRemove, ""},
       {"measured", entry + "/created/reason", "", entry + "/created/reason"},
       {"measured", entry + "/fingerprint", kRemove, entry},
-      {"measured", entry + "/verdicts/speed_up/gcide_1k", "SURE", entry + "/verdicts/speed_up/gcide_1k"},
+      {"measured", entry + "/verdicts/speed_up/gcide_1k", "SURE",
+       entry + "/verdicts/speed_up/gcide_1k"},
       {"measured", group + "/sd", 0.1, group},
       {"measured", group + "/values/0/bits", "40", group + "/values/0/bits"},
       {"measured", group + "/values/0/run_id", kRemove, group + "/values/0"},
@@ -215,7 +264,8 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
     Json document = examples.at(schema);
     const Json::json_pointer pointer(at);
     if (value.is_discarded()) {
-      ASSERT_EQ(document.at(pointer.parent_pointer()).erase(pointer.back()), 1u) << schema << " " << at;
+      ASSERT_EQ(document.at(pointer.parent_pointer()).erase(pointer.back()), 1u)
+          << schema << " " << at;
     } else {
       ASSERT_TRUE(document.contains(pointer.parent_pointer())) << schema << " " << at;
       document[pointer] = value;
@@ -223,8 +273,9 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
     const auto faults = schema_faults(schema, document, "spoiled.json");
     ASSERT_FALSE(faults.empty()) << schema << ": accepted a spoiled " << at;
     const std::string start = "spoiled.json, at " + place;
-    const bool named = std::any_of(faults.begin(), faults.end(),
-                                   [&](const std::string& fault) { return fault.starts_with(start); });
+    const bool named = std::any_of(faults.begin(), faults.end(), [&](const std::string& fault) {
+      return fault.starts_with(start);
+    });
     EXPECT_TRUE(named) << schema << " " << at << "\n" << lines(faults);
   }
 }
@@ -240,10 +291,13 @@ TEST(Schemas, ADivergedRunHasNoValidationLoss) {
 }
 
 /// Calls f(pointer, object) for every object of a schema that is itself a schema with properties.
-void for_each_schema(const Json& json, const std::string& pointer, const std::function<void(const std::string&, const Json&)>& f) {
-  if (json.is_object() && json.contains("properties") && !pointer.ends_with("/properties")) f(pointer, json);
+void for_each_schema(const Json& json, const std::string& pointer,
+                     const std::function<void(const std::string&, const Json&)>& f) {
+  if (json.is_object() && json.contains("properties") && !pointer.ends_with("/properties"))
+    f(pointer, json);
   if (json.is_structured())
-    for (const auto& item : json.items()) for_each_schema(item.value(), pointer + "/" + item.key(), f);
+    for (const auto& item : json.items())
+      for_each_schema(item.value(), pointer + "/" + item.key(), f);
 }
 
 TEST(Schemas, EveryPropertyIsDescribedAndEveryObjectIsClosed) {
@@ -252,12 +306,14 @@ TEST(Schemas, EveryPropertyIsDescribedAndEveryObjectIsClosed) {
     EXPECT_EQ(schema.at("$schema"), "http://json-schema.org/draft-07/schema#");
     int properties = 0;
     for_each_schema(schema, "", [&](const std::string& pointer, const Json& object) {
-      if (pointer.ends_with("/if") || pointer.ends_with("/then")) return;  // a condition on properties described elsewhere
+      if (pointer.ends_with("/if") || pointer.ends_with("/then"))
+        return;  // a condition on properties described elsewhere
       EXPECT_TRUE(object.contains("additionalProperties")) << files.schema << " " << pointer;
       for (const auto& property : object["properties"].items()) {
         ++properties;
         const std::string text = property.value().value("description", "");
-        EXPECT_GE(text.size(), 10u) << files.schema << " " << pointer << "/properties/" << property.key();
+        EXPECT_GE(text.size(), 10u)
+            << files.schema << " " << pointer << "/properties/" << property.key();
       }
     });
     EXPECT_GE(properties, 5) << files.schema;
@@ -267,7 +323,8 @@ TEST(Schemas, EveryPropertyIsDescribedAndEveryObjectIsClosed) {
 TEST(Schemas, EveryClaimFindsItsPublishedNumber) {
   for (const auto& paper : std::filesystem::directory_iterator(kRoot + "/suite/tables")) {
     if (!paper.is_directory()) continue;
-    const std::string published = kRoot + "/baselines/published/" + paper.path().filename().string() + ".json";
+    const std::string published =
+        kRoot + "/baselines/published/" + paper.path().filename().string() + ".json";
     for (const auto& file : std::filesystem::directory_iterator(paper.path())) {
       const Json table = read_json(file.path().string());
       JudgeInput input;
@@ -275,7 +332,8 @@ TEST(Schemas, EveryClaimFindsItsPublishedNumber) {
       input.table_file = file.path().string();
       input.claims = table.at("claims");
       input.published = std::filesystem::exists(published) ? read_json(published) : Json();
-      for (const auto& arm : table.at("arms").items()) input.arms.push_back({arm.key(), {}, {}, {}});
+      for (const auto& arm : table.at("arms").items())
+        input.arms.push_back({arm.key(), {}, {}, {}});
       for (const char* tier : {"smoke", "cpu", "gpu", "paper"}) {
         input.tier = tier;
         EXPECT_NO_THROW(read_claims(input)) << file.path();
