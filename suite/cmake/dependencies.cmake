@@ -22,3 +22,8 @@ find_library(SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train REQUIRED)
 add_library(normbench::sentencepiece UNKNOWN IMPORTED)
 set_target_properties(normbench::sentencepiece PROPERTIES IMPORTED_LOCATION "${SENTENCEPIECE_LIBRARY}"
   INTERFACE_LINK_LIBRARIES "${SENTENCEPIECE_TRAIN_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${SENTENCEPIECE_INCLUDE_DIR}")
+
+# Headers only; older packages bring no CMake file.
+find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp REQUIRED)
+add_library(normbench::valijson INTERFACE IMPORTED)
+set_target_properties(normbench::valijson PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${VALIJSON_INCLUDE_DIR}")
