@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "data/sidecar.h"
 #include "suite/app/testing/process.h"
+#include "suite/app/testing/schema_check.h"
 #include "suite/base/files.h"
 #include "suite/base/json.h"
 #include "suite/base/random.h"
@@ -168,6 +169,11 @@ TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {
   ASSERT_EQ(wait_for(second), 0);
   EXPECT_EQ(bits(summary(runs, config_)), undisturbed());
   EXPECT_NE(bits(summary(runs, other)), undisturbed()) << "another seed must give other bits";
+  const std::string folder = runs + "/" + run_id_of(config_);
+  for (const char* part : {"manifest", "summary"}) {
+    const std::string file = folder + "/" + part + ".json";
+    EXPECT_EQ(testing::schema_faults(part, read_json(file), file), std::vector<std::string>{});
+  }
 }
 
 TEST_F(Resume, AFinishedRunIsReusedAndADamagedOneIsDoneAnew) {
