@@ -77,7 +77,7 @@ std::string label_of(const Json& ledger, const std::string& arm) { return arm_of
 
 std::string preamble(const std::string& x, const std::string& y) {
   return "set terminal svg size 640,420 dynamic noenhanced font 'sans-serif,14'\nset border 3\nset tics nomirror out\n"
-         "set grid lc rgb '#888888' lw 0.3 dt 3\nset key top right samplen 2 spacing 1.1\nset xlabel " + quoted(x) + "\nset ylabel " + quoted(y) + "\n";
+         "set grid lc rgb '#888888' lw 0.3 dt 3\nset key outside top center horizontal samplen 2\nset xlabel " + quoted(x) + "\nset ylabel " + quoted(y) + "\n";
 }
 
 std::string number(double value) { return Json(value).dump(); }
