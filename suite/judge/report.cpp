@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include "report_page.h"  // made by CMake from report_page.html
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/plots.h"
+#include "suite/judge/report_page.h"  // made by CMake from report_page.html
 #include "suite/judge/text.h"
 
 namespace normbench {
