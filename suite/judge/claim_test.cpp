@@ -116,6 +116,17 @@ TEST(SpeedUp, EqualBoundsAloneDoNotMakeADirection) {
   EXPECT_EQ(name(decide_superiority(effect, std::log(2.5))), "DIRECTION_ONLY");  // the size stays open
 }
 
+TEST(SpeedUp, BoundsOpenTheIntervalOnTheirSide) {
+  Effect effect{.values = {.1, .2, .3}, .bounded_below = 1};
+  effect.finish(.05);
+  EXPECT_TRUE(std::isinf(effect.interval.high));
+  EXPECT_EQ(effect.interval.low, effect.of_values.low);
+  Effect mirrored{.values = {.1, .2, .3}, .bounded_above = 1};
+  mirrored.finish(.05);
+  EXPECT_TRUE(std::isinf(mirrored.interval.low));
+  EXPECT_EQ(mirrored.interval.high, mirrored.of_values.high);
+}
+
 TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {
   World world(with_ratio(1.4));
   world.claim_value(20);
