@@ -119,7 +119,8 @@ TEST(CommandLine, ASweepThatUsesAVerdictSeedIsAnError) {
 TEST(CommandLine, AnArmWithoutARateAtABudgetIsAnError) {
   const Checkout checkout;
   Json table = checkout.table();
-  table["tiers"]["smoke"]["settings"]["gcide_1k"]["peak_lr"]["angpt"] = {{1024, 0.01}, {16384, 0.01}};
+  table["tiers"]["smoke"]["settings"]["gcide_1k"]["peak_lr"]["angpt"] = {{1024, 0.01},
+                                                                         {16384, 0.01}};
   checkout.set_table(table);
   expect_error(checkout.normbench({"plan"}), 2, "no tuned learning rate");
 }

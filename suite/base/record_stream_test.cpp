@@ -42,17 +42,35 @@ TEST_F(RecordStream, AFileCutAtAnyByteGivesAllWholeFramesAndNothingElse) {
   }
 }
 
-TEST_F(RecordStream, AChangedByteIsFoundByTheChecksum) {
+// A few bits of a frame mean nothing (padding of its entropy tables); every other one is found.
+TEST_F(RecordStream, AChangedBitIsFoundOrChangesNoLine) {
   {
     RecordWriter writer(path_, 0);
     for (int line = 0; line < 50; ++line)
       writer.append({{"step", line}, {"loss", 1.0 / (line + 1)}});
     writer.flush();
   }
-  std::string bytes = read_file(path_);
-  bytes[bytes.size() / 2] ^= 0x20;
-  write_file_atomically(path_, bytes);
-  EXPECT_THROW(read_record_lines(path_), UserError);
+  const std::string bytes = read_file(path_);
+  const auto lines = read_record_lines(path_);
+  int found = 0, total = 0;
+  for (size_t byte = 0; byte < bytes.size(); ++byte) {
+    std::string damaged = bytes;
+    damaged[byte] ^= static_cast<char>(1 << byte % 8);
+    write_file_atomically(path_, damaged);
+    ++total;
+    try {
+      size_t cut_bytes = 0;
+      const auto read = read_record_lines(path_, &cut_bytes);
+      if (cut_bytes > 0) {
+        ++found;
+      } else {
+        EXPECT_EQ(read, lines) << "byte " << byte;
+      }
+    } catch (const UserError&) {
+      ++found;
+    }
+  }
+  EXPECT_GT(found, total * 9 / 10);
 }
 
 TEST_F(RecordStream, ReopeningKeepsTheLinesAskedForAndDropsTheRest) {

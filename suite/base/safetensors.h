@@ -26,6 +26,8 @@ class SafetensorsFile {
   /// Reads and checks the whole file: header length, offsets inside the file without holes or
   /// overlap, sizes equal to shape times type. Throws UserError naming the tensor.
   explicit SafetensorsFile(const std::string& path);
+  SafetensorsFile(const SafetensorsFile&) = delete;  // entries point into its own buffer
+  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::map<std::string, TensorEntry>& tensors() const { return tensors_; }

@@ -60,7 +60,8 @@ TEST_F(Safetensors, RandomDamageNeverCrashes) {
       damaged[random.bits(16 * trial + k) % damaged.size()] =
           static_cast<char>(random.bits(16 * trial + 8 + k));
     try {
-      for (const auto& [name, tensor] : reread(damaged).tensors())
+      const SafetensorsFile file = reread(damaged);
+      for (const auto& [name, tensor] : file.tensors())
         EXPECT_EQ(tensor.bytes.size(),
                   static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype))
             << name;

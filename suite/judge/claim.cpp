@@ -44,9 +44,11 @@ void read_published(Claim& claim, const JsonObject& object, const JudgeInput& in
   try {
     entry = &input.published.at(Json::json_pointer(pointer));
   } catch (const Json::exception&) {
-    object.fail("published", "no such published number", "\"" + pointer + "\"", "a JSON pointer into " + file);
+    object.fail("published", "no such published number", "\"" + pointer + "\"",
+                "a JSON pointer into " + file);
   }
-  if (!entry->is_object() || !entry->contains("value") || !(*entry)["value"].is_number() || !entry->contains("unit"))
+  if (!entry->is_object() || !entry->contains("value") || !(*entry)["value"].is_number() ||
+      !entry->contains("unit"))
     object.fail("published", "not a published number", "\"" + pointer + "\" in " + file,
                 "an object with \"value\" and \"unit\"");
   claim.published = *entry;
@@ -54,7 +56,8 @@ void read_published(Claim& claim, const JsonObject& object, const JudgeInput& in
   claim.unit = (*entry)["unit"].get<std::string>();
 }
 
-// "out_of_scale": "why" holds in every tier below the paper's own; {"why", "tiers": [...]} in the named ones.
+// "out_of_scale": "why" holds in every tier below the paper's own; {"why", "tiers": [...]} in the
+// named ones.
 std::string read_out_of_scale(const JsonObject& object, const std::string& tier) {
   if (!object.has("out_of_scale")) return "";
   if (object.raw("out_of_scale").is_string())
@@ -102,7 +105,8 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
     } else {
       claim.margin_nats = object.required<double>("margin_nats");
       if (!(*claim.margin_nats > 0))
-        object.fail("margin_nats", "a margin that nothing can pass", object.raw("margin_nats").dump(), "a number above 0");
+        object.fail("margin_nats", "a margin that nothing can pass",
+                    object.raw("margin_nats").dump(), "a number above 0");
       if (object.has("published")) read_published(claim, object, input);
     }
     const auto tiers = object.optional<std::vector<std::string>>("tiers", {});
@@ -133,40 +137,48 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   for (const auto& arm : {claim.challenger, claim.reference})
     verdict.trials[arm] = evidence.tuning.trials(arm, dataset);
   for (const auto& record : evidence.runs) {
-    if (record.run.dataset != dataset || (record.run.arm != claim.challenger && record.run.arm != claim.reference))
+    if (record.run.dataset != dataset ||
+        (record.run.arm != claim.challenger && record.run.arm != claim.reference))
       continue;
     if (!record.usable())
-      verdict.missing.push_back(record.run.name + " is " + record_state_name(record.state) + ": " + record.reason);
+      verdict.missing.push_back(record.run.name + " is " + record_state_name(record.state) + ": " +
+                                record.reason);
     else if (record.diverged())
       verdict.diverged.push_back(record.run.name + " at step " +
                                  record.summary.value("diverged_at_step", Json("?")).dump());
   }
   for (const auto& arm : {claim.challenger, claim.reference})
     if (!evidence.arm(arm).warning.empty())
-      verdict.notes.push_back(evidence.arm(arm).label + " is a warning row: " + evidence.arm(arm).warning);
+      verdict.notes.push_back(evidence.arm(arm).label +
+                              " is a warning row: " + evidence.arm(arm).warning);
   return verdict;
 }
 
-void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence, const std::string& measured,
-                    bool timed) {
-  const std::string would_say = " (The runs alone say " + std::string(outcome_name(verdict.statistics_say)) + ": " +
+void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
+                    const std::string& measured, bool timed) {
+  const std::string would_say = " (The runs alone say " +
+                                std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
   size_t planned = 0;
   for (const auto& record : evidence.runs)
     planned += record.run.dataset == verdict.dataset &&
                (record.run.arm == claim.challenger || record.run.arm == claim.reference);
-  const auto untuned = evidence.tuning.problems(evidence.input, claim.challenger, claim.reference, verdict.dataset);
-  const std::string preliminary = verdict.pairs >= 2 ? " (" + count_text(static_cast<size_t>(verdict.pairs), "pair") +
-                                                           " so far: " + measured + ")"
-                                                     : "";
+  const auto untuned =
+      evidence.tuning.problems(evidence.input, claim.challenger, claim.reference, verdict.dataset);
+  const std::string preliminary =
+      verdict.pairs >= 2 ? " (" + count_text(static_cast<size_t>(verdict.pairs), "pair") +
+                               " so far: " + measured + ")"
+                         : "";
   if (verdict.planned_pairs == 0) {
     verdict.outcome = verdict.statistics_say = Outcome::kNotRun;
-    verdict.reason = "This tier plans no pair of " + claim.challenger + " and " + claim.reference + " on " + verdict.dataset + ".";
+    verdict.reason = "This tier plans no pair of " + claim.challenger + " and " + claim.reference +
+                     " on " + verdict.dataset + ".";
   } else if (!verdict.missing.empty()) {
     verdict.outcome = Outcome::kNotRun;
-    verdict.reason = std::to_string(verdict.missing.size()) + " of " + count_text(planned, "run") +
-                     (verdict.missing.size() == 1 ? " cannot be read; " : " cannot be read; the first: ") +
-                     verdict.missing.front() + "." + preliminary;
+    verdict.reason =
+        std::to_string(verdict.missing.size()) + " of " + count_text(planned, "run") +
+        (verdict.missing.size() == 1 ? " cannot be read; " : " cannot be read; the first: ") +
+        verdict.missing.front() + "." + preliminary;
   } else if (!claim.out_of_scale.empty()) {
     verdict.outcome = Outcome::kOutOfScale;
     verdict.reason = claim.out_of_scale + would_say;
@@ -175,8 +187,10 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
     verdict.reason = evidence.input.machine_unfit + would_say;
   } else if (!untuned.empty()) {
     verdict.outcome = Outcome::kBaselineUntuned;
-    verdict.reason = "Not a comparison of tuned arms: " + untuned.front() +
-                     (untuned.size() > 1 ? ", and " + count_text(untuned.size() - 1, "more reason") : "") + "." + would_say;
+    verdict.reason =
+        "Not a comparison of tuned arms: " + untuned.front() +
+        (untuned.size() > 1 ? ", and " + count_text(untuned.size() - 1, "more reason") : "") + "." +
+        would_say;
     for (const auto& problem : untuned) verdict.notes.push_back(problem);
   } else {
     verdict.outcome = verdict.statistics_say;

@@ -12,7 +12,8 @@ namespace normbench {
 namespace {
 
 struct World {
-  explicit World(testing::SyntheticOptions with = {}) : options(std::move(with)), input(testing::synthetic_input(options)) {
+  explicit World(testing::SyntheticOptions with = {})
+      : options(std::move(with)), input(testing::synthetic_input(options)) {
     testing::write_all(folder.path(), input, options);
   }
   Verdict verdict(const std::string& id = "speed_up", const std::string& dataset = "gcide_1k") {
@@ -39,8 +40,10 @@ TEST(SpeedUp, ATrueRatioOfTheClaimedSizeIsReproduced) {
   World world(with_ratio(1.4));
   const Verdict verdict = world.verdict();
   EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
-  EXPECT_NEAR(*verdict.estimate, 1.4, .06);  // chords: 2 %; seed noise .008 nats / slope .3 nats per e-fold / sqrt(15): 1 %
-  EXPECT_EQ(verdict.budgets, (std::vector<int64_t>{1048576, 2097152, 4194304}));  // 8 M times 1.4 is outside
+  EXPECT_NEAR(*verdict.estimate, 1.4,
+              .06);  // chords: 2 %; seed noise .008 nats / slope .3 nats per e-fold / sqrt(15): 1 %
+  EXPECT_EQ(verdict.budgets,
+            (std::vector<int64_t>{1048576, 2097152, 4194304}));  // 8 M times 1.4 is outside
   EXPECT_EQ(verdict.pairs, 5);
   EXPECT_EQ(verdict.trials["angpt"], 10);
 }
@@ -71,7 +74,8 @@ TEST(SpeedUp, NoiseIsInconclusiveAndSaysHowManyPairsAreNeeded) {
 }
 
 TEST(SpeedUp, NoDifferenceIsNeverReproduced) {
-  // At 95 % each, 1 in 40 worlds without effect may show the claimed direction; in these 12 fixed ones, none does.
+  // At 95 % each, 1 in 40 worlds without effect may show the claimed direction; in these 12 fixed
+  // ones, none does.
   for (int i = 0; i < 12; ++i) {
     auto options = with_ratio(1.0);
     options.datasets = {"text" + std::to_string(i)};  // other noise
@@ -113,7 +117,19 @@ TEST(SpeedUp, EqualBoundsAloneDoNotMakeADirection) {
   EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "INCONCLUSIVE");
   effect.equal_budget = Interval{.01, .2};
   EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "REPRODUCED");
-  EXPECT_EQ(name(decide_superiority(effect, std::log(2.5))), "DIRECTION_ONLY");  // the size stays open
+  EXPECT_EQ(name(decide_superiority(effect, std::log(2.5))),
+            "DIRECTION_ONLY");  // the size stays open
+}
+
+TEST(SpeedUp, BoundsOpenTheIntervalOnTheirSide) {
+  Effect effect{.values = {.1, .2, .3}, .bounded_below = 1};
+  effect.finish(.05);
+  EXPECT_TRUE(std::isinf(effect.interval.high));
+  EXPECT_EQ(effect.interval.low, effect.of_values.low);
+  Effect mirrored{.values = {.1, .2, .3}, .bounded_above = 1};
+  mirrored.finish(.05);
+  EXPECT_TRUE(std::isinf(mirrored.interval.low));
+  EXPECT_EQ(mirrored.interval.high, mirrored.of_values.high);
 }
 
 TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {
@@ -121,7 +137,8 @@ TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {
   world.claim_value(20);
   const Verdict verdict = world.verdict();
   EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE");
-  EXPECT_NE(verdict.reason.find("cannot be measured inside the ladder"), std::string::npos) << verdict.reason;
+  EXPECT_NE(verdict.reason.find("cannot be measured inside the ladder"), std::string::npos)
+      << verdict.reason;
 }
 
 TEST(SpeedUp, ADivergedChallengerCountsAndIsNamed) {
@@ -156,7 +173,8 @@ TEST(SpeedUp, AVerdictThatHangsOnTheChordsSaysSo) {
   EXPECT_EQ(verdict.smooth["statistics_say"], "DIRECTION_ONLY");
   EXPECT_NEAR(verdict.smooth["estimate"].get<double>(), 1.37, .005);
   ASSERT_FALSE(verdict.notes.empty());
-  EXPECT_NE(verdict.notes.front().find("hangs on how the rungs"), std::string::npos) << verdict.notes.front();
+  EXPECT_NE(verdict.notes.front().find("hangs on how the rungs"), std::string::npos)
+      << verdict.notes.front();
 }
 
 TEST(SpeedUp, SecondsStandBesideTokens) {
@@ -181,12 +199,14 @@ TEST(Tuned, AnOptimumOnTheEdgeIsAnUntunedBaseline) {
   const Verdict verdict = world.verdict();
   EXPECT_EQ(name(verdict.outcome), "BASELINE_UNTUNED") << verdict.reason;
   EXPECT_NE(verdict.reason.find("edge"), std::string::npos) << verdict.reason;
-  EXPECT_EQ(name(verdict.statistics_say), "REPRODUCED");  // what the runs alone would say is still shown
+  EXPECT_EQ(name(verdict.statistics_say),
+            "REPRODUCED");  // what the runs alone would say is still shown
 }
 
 TEST(Tuned, UnequalEffortIsAnUntunedBaseline) {
   World world(with_ratio(1.4));
-  std::erase_if(world.input.sweep_runs, [](const RunRef& run) { return run.arm == "gpt_plus" && run.peak_lr == .032; });
+  std::erase_if(world.input.sweep_runs,
+                [](const RunRef& run) { return run.arm == "gpt_plus" && run.peak_lr == .032; });
   const Verdict verdict = world.verdict();
   EXPECT_EQ(name(verdict.outcome), "BASELINE_UNTUNED");
   EXPECT_NE(verdict.reason.find("unequal effort"), std::string::npos) << verdict.reason;
@@ -196,7 +216,8 @@ TEST(Tuned, ARateThatIsNotTheSweepsIsAnUntunedBaseline) {
   World world(with_ratio(1.4));
   world.input.peak_lr["gpt_plus"]["gcide_1k"][0].peak_lr = .02;
   EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
-  EXPECT_NE(world.verdict().reason.find("not what the sweep says"), std::string::npos) << world.verdict().reason;
+  EXPECT_NE(world.verdict().reason.find("not what the sweep says"), std::string::npos)
+      << world.verdict().reason;
 }
 
 TEST(Tuned, ASweepOnTheVerdictsSeedsIsAnUntunedBaseline) {
@@ -267,14 +288,19 @@ class LossDifference : public ::testing::Test {
   Verdict judge(double true_ratio, const std::string& unit, double value) {
     World world(with_ratio(true_ratio));
     world.input.published["loss"] = {{"value", value}, {"unit", unit}};
-    world.input.claims.push_back({{"id", "loss"}, {"statement", "lower loss"}, {"rule", "loss_difference"}, {"challenger", "angpt"},
-                                  {"reference", "gpt_plus"}, {"published", "/loss"}});
+    world.input.claims.push_back({{"id", "loss"},
+                                  {"statement", "lower loss"},
+                                  {"rule", "loss_difference"},
+                                  {"challenger", "angpt"},
+                                  {"reference", "gpt_plus"},
+                                  {"published", "/loss"}});
     return world.verdict("loss");
   }
 };
 
 TEST_F(LossDifference, InEveryUnit) {
-  // At 8.39 M: 1.7 + 690 D^-.42 = 2.5540 (gpt_plus), 2.4414 (ratio 1.4): -.1126 nats, ratio .9559, 4.4 %.
+  // At 8.39 M: 1.7 + 690 D^-.42 = 2.5540 (gpt_plus), 2.4414 (ratio 1.4): -.1126 nats, ratio
+  // .9559, 4.4 %.
   EXPECT_EQ(name(judge(1.4, "nats", -.11).outcome), "REPRODUCED");
   EXPECT_EQ(name(judge(1.4, "ratio", .957).outcome), "REPRODUCED");
   EXPECT_EQ(name(judge(1.4, "percent", 4.3).outcome), "REPRODUCED");
@@ -283,7 +309,8 @@ TEST_F(LossDifference, InEveryUnit) {
 
 TEST_F(LossDifference, SaysNoToTheWrongSign) {
   EXPECT_EQ(name(judge(.7, "nats", -.11).outcome), "NOT_REPRODUCED");
-  EXPECT_EQ(name(judge(1.4, "percent", -4).outcome), "NOT_REPRODUCED");  // "the challenger is worse"
+  EXPECT_EQ(name(judge(1.4, "percent", -4).outcome),
+            "NOT_REPRODUCED");  // "the challenger is worse"
   EXPECT_THROW(judge(1.4, "nats", 0), UserError);
   EXPECT_THROW(judge(1.4, "furlongs", 1), UserError);
 }
@@ -301,12 +328,21 @@ std::string claims_error(const std::function<void(Json&)>& edit) {
 
 TEST(Claims, AreReadStrictly) {
   EXPECT_EQ(claims_error([](Json&) {}), "no error");
-  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "speedup"; }).find("did you mean \"speed_up\"?"), std::string::npos);
-  EXPECT_NE(claims_error([](Json& c) { c["challenger"] = "angtp"; }).find("did you mean \"angpt\"?"), std::string::npos);
-  EXPECT_NE(claims_error([](Json& c) { c["conditons"] = "x"; }).find("did you mean \"conditions\"?"), std::string::npos);
-  EXPECT_NE(claims_error([](Json& c) { c["published"] = "/nowhere"; }).find("no such published number"), std::string::npos);
-  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "non_inferiority"; }).find("margin_nats"), std::string::npos);
-  EXPECT_NE(claims_error([](Json& c) { c["id"] = "parity"; }).find("two claims have one id"), std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "speedup"; }).find("did you mean \"speed_up\"?"),
+            std::string::npos);
+  EXPECT_NE(
+      claims_error([](Json& c) { c["challenger"] = "angtp"; }).find("did you mean \"angpt\"?"),
+      std::string::npos);
+  EXPECT_NE(
+      claims_error([](Json& c) { c["conditons"] = "x"; }).find("did you mean \"conditions\"?"),
+      std::string::npos);
+  EXPECT_NE(
+      claims_error([](Json& c) { c["published"] = "/nowhere"; }).find("no such published number"),
+      std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["rule"] = "non_inferiority"; }).find("margin_nats"),
+            std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["id"] = "parity"; }).find("two claims have one id"),
+            std::string::npos);
 }
 
 TEST(Claims, AClaimOfOtherTiersIsNotJudged) {
@@ -319,9 +355,12 @@ TEST(CheckClaim, IsGreenForAnyVerdictAndRedForABadRecord) {
   World world(with_ratio(.7));
   EXPECT_TRUE(check_claim(world.input, world.folder.path(), "speed_up").green());
   std::filesystem::remove_all(world.folder.path(world.input.runs[3].run_id));
-  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color, CheckResult::Color::kRed);
-  for (const auto& run : world.input.runs) std::filesystem::remove_all(world.folder.path(run.run_id));
-  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color, CheckResult::Color::kNotRun);
+  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color,
+            CheckResult::Color::kRed);
+  for (const auto& run : world.input.runs)
+    std::filesystem::remove_all(world.folder.path(run.run_id));
+  EXPECT_EQ(check_claim(world.input, world.folder.path(), "speed_up").color,
+            CheckResult::Color::kNotRun);
   EXPECT_THROW(check_claim(world.input, world.folder.path(), "sped_up"), UserError);
 }
 

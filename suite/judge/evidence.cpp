@@ -9,17 +9,21 @@
 namespace normbench {
 
 Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder) {
-  Evidence evidence{input, load_records(runs_folder, input.runs, input.numeric_digest),
-                    load_records(runs_folder, input.sweep_runs, input.numeric_digest), {}};
+  Evidence evidence{input,
+                    load_records(runs_folder, input.runs, input.numeric_digest),
+                    load_records(runs_folder, input.sweep_runs, input.numeric_digest),
+                    {}};
   evidence.tuning = read_sweep(input, evidence.sweep);
   // Step lines are checked by now; only the longest runs are plotted.
   for (auto& record : evidence.sweep) record.step_lines.clear();
   for (auto& record : evidence.runs)
-    if (record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back()) record.step_lines.clear();
+    if (record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back())
+      record.step_lines.clear();
   return evidence;
 }
 
-const Record* Evidence::find(const std::string& arm, const std::string& dataset, int64_t budget, int64_t seed) const {
+const Record* Evidence::find(const std::string& arm, const std::string& dataset, int64_t budget,
+                             int64_t seed) const {
   for (const auto& record : runs)
     if (record.run.seed == seed && record.run.token_budget == budget && record.run.arm == arm &&
         record.run.dataset == dataset)
@@ -30,7 +34,8 @@ const Record* Evidence::find(const std::string& arm, const std::string& dataset,
 std::vector<int64_t> Evidence::budgets(const std::string& arm, const std::string& dataset) const {
   std::set<int64_t> found;
   for (const auto& record : runs)
-    if (record.run.arm == arm && record.run.dataset == dataset) found.insert(record.run.token_budget);
+    if (record.run.arm == arm && record.run.dataset == dataset)
+      found.insert(record.run.token_budget);
   return {found.begin(), found.end()};
 }
 
@@ -53,11 +58,12 @@ std::vector<int64_t> Evidence::pairs(const std::string& arm, const std::string& 
   return both;
 }
 
-LossCurve Evidence::curve(const std::string& arm, const std::string& dataset, std::optional<int64_t> seed) const {
+LossCurve Evidence::curve(const std::string& arm, const std::string& dataset,
+                          std::optional<int64_t> seed) const {
   std::map<int64_t, std::vector<double>> losses;
   for (const auto& record : runs)
-    if (record.run.arm == arm && record.run.dataset == dataset && record.state == RecordState::kFinished &&
-        (!seed || record.run.seed == *seed))
+    if (record.run.arm == arm && record.run.dataset == dataset &&
+        record.state == RecordState::kFinished && (!seed || record.run.seed == *seed))
       losses[record.run.token_budget].push_back(record.validation_loss());
   LossCurve curve;
   for (const auto& [budget, values] : losses) {
@@ -70,19 +76,24 @@ LossCurve Evidence::curve(const std::string& arm, const std::string& dataset, st
 std::string Evidence::perf_class(const std::string& arm, const std::string& dataset) const {
   std::set<std::string> classes;
   for (const auto& record : runs)
-    if (record.run.arm == arm && record.run.dataset == dataset && record.state == RecordState::kFinished)
+    if (record.run.arm == arm && record.run.dataset == dataset &&
+        record.state == RecordState::kFinished)
       classes.insert(record.manifest.value("perf_class", ""));
   return classes.size() == 1 ? *classes.begin() : "";
 }
 
-std::optional<double> Evidence::seconds_per_token(const std::string& arm, const std::string& dataset) const {
+std::optional<double> Evidence::seconds_per_token(const std::string& arm,
+                                                  const std::string& dataset) const {
   if (perf_class(arm, dataset).empty()) return std::nullopt;
   std::vector<double> seconds;
   for (const auto& record : runs) {
-    if (record.run.arm != arm || record.run.dataset != dataset || record.state != RecordState::kFinished) continue;
+    if (record.run.arm != arm || record.run.dataset != dataset ||
+        record.state != RecordState::kFinished)
+      continue;
     const double tokens = record.summary.value("tokens", 0.0);
     const double per_step = record.summary.value("step_seconds_median", 0.0);
-    if (tokens > 0 && per_step > 0) seconds.push_back(per_step * record.summary.value("steps", 0.0) / tokens);
+    if (tokens > 0 && per_step > 0)
+      seconds.push_back(per_step * record.summary.value("steps", 0.0) / tokens);
   }
   if (seconds.empty()) return std::nullopt;
   return median(seconds);

@@ -1,4 +1,5 @@
-// What a rule may look at: the planned runs with their records, and the tuning. Look-ups only, no statistics.
+// What a rule may look at: the planned runs with their records, and the tuning. Look-ups only, no
+// statistics.
 #pragma once
 
 #include <optional>
@@ -20,15 +21,19 @@ struct Evidence {
   /// Loads everything below `runs_folder`.
   static Evidence load(const JudgeInput& input, const std::string& runs_folder);
 
-  const Record* find(const std::string& arm, const std::string& dataset, int64_t budget, int64_t seed) const;
+  const Record* find(const std::string& arm, const std::string& dataset, int64_t budget,
+                     int64_t seed) const;
   /// Planned budgets of an arm, ascending; seeds planned for every one of them.
   std::vector<int64_t> budgets(const std::string& arm, const std::string& dataset) const;
   std::vector<int64_t> seeds(const std::string& arm, const std::string& dataset) const;
   /// Seeds planned for both.
-  std::vector<int64_t> pairs(const std::string& arm, const std::string& other, const std::string& dataset) const;
+  std::vector<int64_t> pairs(const std::string& arm, const std::string& other,
+                             const std::string& dataset) const;
   /// Finished runs of one seed; of all seeds (mean loss a budget) without one.
-  LossCurve curve(const std::string& arm, const std::string& dataset, std::optional<int64_t> seed) const;
-  /// Median over the arm's finished runs. Empty when there are none, or when they come from several perf classes.
+  LossCurve curve(const std::string& arm, const std::string& dataset,
+                  std::optional<int64_t> seed) const;
+  /// Median over the arm's finished runs. Empty when there are none, or when they come from several
+  /// perf classes.
   std::optional<double> seconds_per_token(const std::string& arm, const std::string& dataset) const;
   /// The perf class of all finished runs of an arm; empty when they are several.
   std::string perf_class(const std::string& arm, const std::string& dataset) const;

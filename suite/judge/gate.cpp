@@ -26,18 +26,23 @@ std::string unusable_text(const Record& record) {
 
 std::string to_do(const Record& record, const std::string& runs_folder) {
   const std::string folder = runs_folder + "/" + record.run.run_id;
-  return record.state == RecordState::kAbsent ? "run it: ctest -R '^" + record.run.name + "$'"
-                                              : "delete " + folder + " and run it again: ctest -R '^" + record.run.name + "$'";
+  return record.state == RecordState::kAbsent
+             ? "run it: ctest -R '^" + record.run.name + "$'"
+             : "delete " + folder + " and run it again: ctest -R '^" + record.run.name + "$'";
 }
 
 // Throws UserError when the file is not the baseline of this table.
 Json read_baseline(const JudgeInput& input, const std::string& file) {
   const Json baseline = read_json(file);
   const JsonObject object(baseline, file);
-  for (const auto& [key, expected] : std::vector<std::pair<std::string, std::string>>{
-           {"schema", kSchema}, {"paper", input.paper}, {"table", input.table}, {"tier", input.tier}})
+  for (const auto& [key, expected] :
+       std::vector<std::pair<std::string, std::string>>{{"schema", kSchema},
+                                                        {"paper", input.paper},
+                                                        {"table", input.table},
+                                                        {"tier", input.tier}})
     if (const auto found = object.required<std::string>(key); found != expected)
-      object.fail(key, "the baseline of something else", "\"" + found + "\"", "\"" + expected + "\"", bless_command(input));
+      object.fail(key, "the baseline of something else", "\"" + found + "\"",
+                  "\"" + expected + "\"", bless_command(input));
   object.object("entries");
   object.ignore("note");
   object.finish();
@@ -52,12 +57,14 @@ struct Group {  // one arm, dataset and budget of an entry
 // Empty when the entry holds nothing for it.
 std::optional<Group> group_of(const Json& entry, const RunRef& run) {
   const Json* at = &entry;
-  for (const std::string& key : {std::string("arms"), run.arm, run.dataset, std::to_string(run.token_budget)}) {
+  for (const std::string& key :
+       {std::string("arms"), run.arm, run.dataset, std::to_string(run.token_budget)}) {
     if (!at->is_object() || !at->contains(key)) return std::nullopt;
     at = &(*at)[key];
   }
   Group group{at->value("n", 0), at->value("values", Json::array())};
-  if (group.n <= 0 || group.values.size() != static_cast<size_t>(group.n)) return std::nullopt;  // a placeholder
+  if (group.n <= 0 || group.values.size() != static_cast<size_t>(group.n))
+    return std::nullopt;  // a placeholder
   return group;
 }
 
@@ -68,16 +75,19 @@ const Json* value_of(const Group& group, int64_t seed) {
 }
 
 std::string place(const RunRef& run) {
-  return run.arm + ", " + run.dataset + ", " + tokens_text(static_cast<double>(run.token_budget)) + ", seed " +
-         std::to_string(run.seed);
+  return run.arm + ", " + run.dataset + ", " + tokens_text(static_cast<double>(run.token_budget)) +
+         ", seed " + std::to_string(run.seed);
 }
 
 std::string loss_text(const Json& value) {
-  return value.is_number() ? fixed(value.get<double>(), 6) : value.is_null() ? "diverged" : value.dump();
+  return value.is_number() ? fixed(value.get<double>(), 6)
+         : value.is_null() ? "diverged"
+                           : value.dump();
 }
 
-CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder, const Json& baseline,
-                         const std::string& baseline_file, const std::string& arm, size_t family) {
+CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder,
+                         const Json& baseline, const std::string& baseline_file,
+                         const std::string& arm, size_t family) {
   std::vector<RunRef> planned;
   for (const auto& run : input.runs)
     if (run.arm == arm) planned.push_back(run);
@@ -103,13 +113,15 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
       group = group_of(entries[numeric_class], record.run);
     } else {
       for (auto it = entries.begin(); it != entries.end(); ++it)
-        if (auto other = group_of(it.value(), record.run); other && (!group || other->n > group->n)) {
+        if (auto other = group_of(it.value(), record.run);
+            other && (!group || other->n > group->n)) {
           group = other;
           entry_name = it.key();
         }
     }
     if (!group) {
-      faults.push_back(place(record.run) + ": the baseline holds no value (absent or a placeholder)");
+      faults.push_back(place(record.run) +
+                       ": the baseline holds no value (absent or a placeholder)");
       continue;
     }
     const Json* committed = value_of(*group, record.run.seed);
@@ -118,22 +130,25 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
       continue;
     }
     if (const auto id = committed->value("run_id", ""); id != record.run.run_id) {
-      faults.push_back(place(record.run) + ": the baseline is of another configuration (run id " + id + ", planned " +
-                       record.run.run_id + ")");
+      faults.push_back(place(record.run) + ": the baseline is of another configuration (run id " +
+                       id + ", planned " + record.run.run_id + ")");
       continue;
     }
     const Json now = record.diverged() ? Json() : record.summary.at("validation_loss");
     const Json before = committed->value("validation_loss", Json());
     if (now.is_null() != before.is_null()) {
-      faults.push_back(place(record.run) + ": now " + loss_text(now) + ", committed " + loss_text(before));
+      faults.push_back(place(record.run) + ": now " + loss_text(now) + ", committed " +
+                       loss_text(before));
       continue;
     }
     if (same_class) {
       const std::string bits = record.summary.value("validation_loss_bits", "");
       const std::string steps = record.summary.value("steps_digest", "");
       if (bits != committed->value("bits", "") || steps != committed->value("steps_digest", ""))
-        faults.push_back(place(record.run) + ": not the same bits in the same numeric class; loss now " + loss_text(now) +
-                         " (" + bits + "), committed " + loss_text(before) + " (" + committed->value("bits", "") + ")" +
+        faults.push_back(place(record.run) +
+                         ": not the same bits in the same numeric class; loss now " +
+                         loss_text(now) + " (" + bits + "), committed " + loss_text(before) + " (" +
+                         committed->value("bits", "") + ")" +
                          (bits == committed->value("bits", "") ? "; the steps differ" : ""));
       else
         ++exact;
@@ -145,41 +160,54 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
       if (value.contains("validation_loss") && value["validation_loss"].is_number())
         losses.push_back(value["validation_loss"].get<double>());
     if (losses.size() < 2) {
-      faults.push_back(place(record.run) + ": the baseline has n = " + std::to_string(losses.size()) + " in class \"" + entry_name +
-                       "\"; another class can be compared with 2 or more only. Bless on this class.");
+      faults.push_back(
+          place(record.run) + ": the baseline has n = " + std::to_string(losses.size()) +
+          " in class \"" + entry_name +
+          "\"; another class can be compared with 2 or more only. Bless on this class.");
       continue;
     }
     const double m = mean(losses), s = sample_sd(losses), loss = now.get<double>();
     p_values.push_back(prediction_p(loss, m, s, static_cast<int>(losses.size())));
-    const double half = prediction_factor(static_cast<int>(losses.size()), input.alpha / static_cast<double>(family)) * s;
-    p_texts.push_back(place(record.run) + ": loss " + fixed(loss, 6) + " is outside " + fixed(m - half, 6) + " .. " +
-                      fixed(m + half, 6) + " (t prediction interval of n = " + std::to_string(losses.size()) + " in class \"" +
-                      entry_name + "\", Holm over " + std::to_string(family) + ")");
+    const double half = prediction_factor(static_cast<int>(losses.size()),
+                                          input.alpha / static_cast<double>(family)) *
+                        s;
+    p_texts.push_back(place(record.run) + ": loss " + fixed(loss, 6) + " is outside " +
+                      fixed(m - half, 6) + " .. " + fixed(m + half, 6) +
+                      " (t prediction interval of n = " + std::to_string(losses.size()) +
+                      " in class \"" + entry_name + "\", Holm over " + std::to_string(family) +
+                      ")");
   }
   if (classes.empty() && faults.empty()) faults.push_back("the plan holds no run of arm " + arm);
   const auto rejected = holm(p_values, input.alpha, std::max(family, p_values.size()));
   for (size_t i = 0; i < rejected.size(); ++i)
     if (rejected[i]) faults.push_back(p_texts[i]);
   if (!faults.empty()) {
-    std::string text = "RED  " + arm + " validation_loss disagrees with " + baseline_file + "\n  class of this machine: " +
-                       join({classes.begin(), classes.end()}, "; ");
+    std::string text = "RED  " + arm + " validation_loss disagrees with " + baseline_file +
+                       "\n  class of this machine: " + join({classes.begin(), classes.end()}, "; ");
     for (const auto& fault : faults) text += "\n  * " + fault;
     return red(with_bless(text, input));
   }
-  return {CheckResult::Color::kGreen,
-          "green  " + arm + " validation_loss: " + (exact > 0 ? count_text(static_cast<size_t>(exact), "run") + " equal to the last bit" : "") +
-              (exact > 0 && !p_values.empty() ? ", " : "") +
-              (p_values.empty() ? "" : count_text(p_values.size(), "run") + " of a class without an entry inside the prediction interval") +
-              "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
+  return {
+      CheckResult::Color::kGreen,
+      "green  " + arm + " validation_loss: " +
+          (exact > 0 ? count_text(static_cast<size_t>(exact), "run") + " equal to the last bit"
+                     : "") +
+          (exact > 0 && !p_values.empty() ? ", " : "") +
+          (p_values.empty() ? ""
+                            : count_text(p_values.size(), "run") +
+                                  " of a class without an entry inside the prediction interval") +
+          "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
 }
 
-CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder, const Json& baseline,
-                           const std::string& baseline_file, const std::string& arm) {
+CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder,
+                           const Json& baseline, const std::string& baseline_file,
+                           const std::string& arm) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::string numeric_class;
   for (const auto& record : evidence.runs)
     if (record.usable()) numeric_class = record.numeric_class();
-  // Verdicts of this class when it has an entry; else the lowest of all entries' is what must be kept.
+  // Verdicts of this class when it has an entry; else the lowest of all entries' is what must be
+  // kept.
   const Json& entries = baseline["entries"];
   std::vector<std::string> faults;
   std::string said;
@@ -195,12 +223,14 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
         if (!committed || falls_below(outcome, *committed)) committed = outcome;
       }
       if (!committed) {
-        faults.push_back("claim " + claim.id + " on " + dataset + ": the baseline holds no verdict");
+        faults.push_back("claim " + claim.id + " on " + dataset +
+                         ": the baseline holds no verdict");
         continue;
       }
       const Verdict now = judge_claim(claim, evidence, dataset);
-      const std::string line = "claim " + claim.id + " on " + dataset + ": now " + outcome_name(now.outcome) +
-                               ", committed " + outcome_name(*committed);
+      const std::string line = "claim " + claim.id + " on " + dataset + ": now " +
+                               outcome_name(now.outcome) + ", committed " +
+                               outcome_name(*committed);
       if (!now.missing.empty())
         faults.push_back(line + "; " + now.missing.front());
       else if (falls_below(now.outcome, *committed))
@@ -224,11 +254,13 @@ bool challenges(const JudgeInput& input, const std::string& arm) {
 }  // namespace
 
 std::string baseline_path(const JudgeInput& input, const std::string& baselines_folder) {
-  return baselines_folder + "/measured/" + input.tier + "/" + input.paper + "." + input.table + ".json";
+  return baselines_folder + "/measured/" + input.tier + "/" + input.paper + "." + input.table +
+         ".json";
 }
 
 std::string bless_command(const JudgeInput& input) {
-  return "normbench bless --tier " + input.tier + " --only " + input.paper + "." + input.table + " --reason \"...\"";
+  return "normbench bless --tier " + input.tier + " --only " + input.paper + "." + input.table +
+         " --reason \"...\"";
 }
 
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm) {
@@ -238,17 +270,21 @@ std::vector<std::string> regression_metrics(const JudgeInput& input, const std::
 }
 
 size_t regression_family(const JudgeInput& input) {
-  return input.runs.size();  // every loss is one test; verdicts are comparisons of words and spend no alpha
+  return input.runs
+      .size();  // every loss is one test; verdicts are comparisons of words and spend no alpha
 }
 
-CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder, const std::string& baseline_file,
-                             const std::string& arm, const std::string& metric, size_t family) {
+CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
+                             const std::string& baseline_file, const std::string& arm,
+                             const std::string& metric, size_t family) {
   const auto metrics = regression_metrics(input, arm);
   if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
-    throw UserError({.what = "arm " + arm + " has no regression check of this metric", .found = "\"" + metric + "\"",
+    throw UserError({.what = "arm " + arm + " has no regression check of this metric",
+                     .found = "\"" + metric + "\"",
                      .expected = join(metrics, ", ")});
   if (!std::filesystem::exists(baseline_file))
-    return red("RED  there is no baseline " + baseline_file + "\n  An absent baseline is red, so that nothing passes unmeasured." +
+    return red("RED  there is no baseline " + baseline_file +
+               "\n  An absent baseline is red, so that nothing passes unmeasured." +
                "\n  Make it from the records:  " + bless_command(input));
   Json baseline;
   try {
@@ -257,16 +293,19 @@ CheckResult check_regression(const JudgeInput& input, const std::string& runs_fo
     return red(std::string("RED  ") + e.what());
   }
   if (baseline["entries"].empty())
-    return red("RED  " + baseline_file + " is a placeholder without entries\n  Make it from the records:  " + bless_command(input));
+    return red(
+        "RED  " + baseline_file +
+        " is a placeholder without entries\n  Make it from the records:  " + bless_command(input));
   if (metric == "verdict") return check_verdicts(input, runs_folder, baseline, baseline_file, arm);
   return check_losses(input, runs_folder, baseline, baseline_file, arm, family);
 }
 
-std::string bless(const JudgeInput& input, const std::string& runs_folder, const std::string& baseline_file,
-                  const BlessOptions& options) {
+std::string bless(const JudgeInput& input, const std::string& runs_folder,
+                  const std::string& baseline_file, const BlessOptions& options) {
   const std::string what = input.paper + "." + input.table + ", tier " + input.tier;
   if (options.reason.empty())
-    throw UserError({.what = "a baseline needs a reason", .where = what, .todo = bless_command(input)});
+    throw UserError(
+        {.what = "a baseline needs a reason", .where = what, .todo = bless_command(input)});
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::set<std::string> classes;
   std::vector<std::string> faults;
@@ -280,25 +319,39 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder, const
     } else {
       classes.insert(record.numeric_class());
       fingerprint = record.manifest.value("fingerprint", Json::object());
-      groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})].push_back(&record);
+      groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
+          .push_back(&record);
     }
   }
   if (!faults.empty())
-    throw UserError({.what = "not a set of records that a baseline can be made of", .where = what,
-                     .found = std::to_string(faults.size()) + " of " + count_text(input.runs.size(), "run") + " unfit; the first: " + faults.front(),
-                     .expected = "every planned run finished, whole and current", .todo = "run the tier first: ./run_all.sh --tier " + input.tier});
+    throw UserError({.what = "not a set of records that a baseline can be made of",
+                     .where = what,
+                     .found = std::to_string(faults.size()) + " of " +
+                              count_text(input.runs.size(), "run") +
+                              " unfit; the first: " + faults.front(),
+                     .expected = "every planned run finished, whole and current",
+                     .todo = "run the tier first: ./run_all.sh --tier " + input.tier});
   if (classes.size() != 1)
-    throw UserError({.what = "records of several numeric classes cannot make one entry", .where = what,
-                     .found = join({classes.begin(), classes.end()}, "; "), .expected = "one class"});
+    throw UserError({.what = "records of several numeric classes cannot make one entry",
+                     .where = what,
+                     .found = join({classes.begin(), classes.end()}, "; "),
+                     .expected = "one class"});
 
-  Json baseline{{"schema", kSchema}, {"paper", input.paper}, {"table", input.table}, {"tier", input.tier}, {"entries", Json::object()}};
+  Json baseline{{"schema", kSchema},
+                {"paper", input.paper},
+                {"table", input.table},
+                {"tier", input.tier},
+                {"entries", Json::object()}};
   const bool existed = std::filesystem::exists(baseline_file);
   if (existed) baseline = read_baseline(input, baseline_file);
   const std::string numeric_class = *classes.begin();
   const Json old = baseline["entries"].value(numeric_class, Json::object());
 
-  Json entry{{"created", {{"commit", options.commit}, {"date", options.date}, {"reason", options.reason}}},
-             {"fingerprint", fingerprint}, {"arms", Json::object()}, {"verdicts", Json::object()}};
+  Json entry{
+      {"created", {{"commit", options.commit}, {"date", options.date}, {"reason", options.reason}}},
+      {"fingerprint", fingerprint},
+      {"arms", Json::object()},
+      {"verdicts", Json::object()}};
   int changed = 0, total = 0;
   for (const auto& [key, records] : groups) {
     const RunRef& run = records.front()->run;
@@ -308,28 +361,34 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder, const
     for (const auto* record : records) {
       const bool diverged = record->diverged();
       if (!diverged) losses.push_back(record->validation_loss());
-      values.push_back({{"seed", record->run.seed},
-                        {"run_id", record->run.run_id},
-                        {"validation_loss", diverged ? Json() : record->summary.at("validation_loss")},
-                        {"bits", diverged ? Json("") : record->summary.at("validation_loss_bits")},
-                        {"steps_digest", record->summary.value("steps_digest", "")}});
+      values.push_back(
+          {{"seed", record->run.seed},
+           {"run_id", record->run.run_id},
+           {"validation_loss", diverged ? Json() : record->summary.at("validation_loss")},
+           {"bits", diverged ? Json("") : record->summary.at("validation_loss_bits")},
+           {"steps_digest", record->summary.value("steps_digest", "")}});
       const Json* before = old_group ? value_of(*old_group, record->run.seed) : nullptr;
       changed += before == nullptr || *before != values.back();
       ++total;
     }
-    std::sort(values.begin(), values.end(), [](const Json& a, const Json& b) { return a["seed"] < b["seed"]; });
+    std::sort(values.begin(), values.end(),
+              [](const Json& a, const Json& b) { return a["seed"] < b["seed"]; });
     entry["arms"][run.arm][run.dataset][std::to_string(run.token_budget)] = {
-        {"n", values.size()}, {"mean", losses.empty() ? Json() : Json(mean(losses))},
-        {"s", losses.size() < 2 ? Json(0.0) : Json(sample_sd(losses))}, {"values", values}};
+        {"n", values.size()},
+        {"mean", losses.empty() ? Json() : Json(mean(losses))},
+        {"s", losses.size() < 2 ? Json(0.0) : Json(sample_sd(losses))},
+        {"values", values}};
   }
   for (const auto& claim : read_claims(input))
     for (const auto& dataset : claim.datasets)
-      entry["verdicts"][claim.id][dataset] = outcome_name(judge_claim(claim, evidence, dataset).outcome);
+      entry["verdicts"][claim.id][dataset] =
+          outcome_name(judge_claim(claim, evidence, dataset).outcome);
   baseline["entries"][numeric_class] = entry;
   write_json(baseline_file, baseline);
   return baseline_file + ": class \"" + numeric_class + "\", " + std::to_string(changed) + " of " +
          count_text(static_cast<size_t>(total), "value") + " new or changed, " +
-         std::to_string(baseline["entries"].size() - 1) + " of other classes kept. Reason: " + options.reason;
+         std::to_string(baseline["entries"].size() - 1) +
+         " of other classes kept. Reason: " + options.reason;
 }
 
 }  // namespace normbench

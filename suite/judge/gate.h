@@ -1,5 +1,7 @@
-// The regression gate: does this build still measure what the committed baseline holds? Red means broken, and has nothing to do with
-// whether a paper's claim holds. Baselines: baselines/measured/<tier>/<paper>.<table>.json, schema normbench-baseline-1, one entry per numeric class.
+// The regression gate: does this build still measure what the committed baseline holds? Red means
+// broken, and has nothing to do with whether a paper's claim holds. Baselines:
+// baselines/measured/<tier>/<paper>.<table>.json, schema normbench-baseline-1, one entry per
+// numeric class.
 #pragma once
 
 #include <set>
@@ -14,7 +16,7 @@ namespace normbench {
 struct CheckResult {
   enum class Color { kGreen, kRed, kNotRun };
   Color color = Color::kRed;
-  std::string text;             // what a person reads, several lines
+  std::string text;  // what a person reads, several lines
   bool green() const { return color == Color::kGreen; }
 };
 
@@ -23,16 +25,20 @@ std::string baseline_path(const JudgeInput& input, const std::string& baselines_
 /// The command that writes it.
 std::string bless_command(const JudgeInput& input);
 
-/// The metrics of an arm that have a regression check: "validation_loss", and "verdict" when a claim has it as challenger.
+/// The metrics of an arm that have a regression check: "validation_loss", and "verdict" when a
+/// claim has it as challenger.
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm);
 /// Number of regression checks of this table and tier: the family over which alpha is shared.
 size_t regression_family(const JudgeInput& input);
 
-/// validation_loss: same numeric class as an entry: loss bits and steps digest of every seed equal the entry's. Other class: every loss lies
-/// in the t prediction interval of an entry's values (Holm, `family` tests). verdict: none below the committed one.
-/// Red too: baseline absent, empty, of another table, or of another configuration (run ids); a record absent, damaged or stale; divergence.
-CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder, const std::string& baseline_file,
-                             const std::string& arm, const std::string& metric, size_t family);
+/// validation_loss: same numeric class as an entry: loss bits and steps digest of every seed equal
+/// the entry's. Other class: every loss lies in the t prediction interval of an entry's values
+/// (Holm, `family` tests). verdict: none below the committed one. Red too: baseline absent, empty,
+/// of another table, or of another configuration (run ids); a record absent, damaged or stale;
+/// divergence.
+CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
+                             const std::string& baseline_file, const std::string& arm,
+                             const std::string& metric, size_t family);
 
 struct BlessOptions {
   std::string reason;                 // why the numbers may change; required
@@ -40,9 +46,10 @@ struct BlessOptions {
   std::set<std::string> may_diverge;  // arms whose divergence is the expected result
 };
 
-/// Writes the entry of the records' numeric class, keeps the others. Throws UserError when the reason is empty, or a planned run is
-/// absent, damaged, stale, or diverged unexpectedly, or when the records come from several numeric classes. Returns what changed, for a person.
-std::string bless(const JudgeInput& input, const std::string& runs_folder, const std::string& baseline_file,
-                  const BlessOptions& options);
+/// Writes the entry of the records' numeric class, keeps the others. Throws UserError when the
+/// reason is empty, or a planned run is absent, damaged, stale, or diverged unexpectedly, or when
+/// the records come from several numeric classes. Returns what changed, for a person.
+std::string bless(const JudgeInput& input, const std::string& runs_folder,
+                  const std::string& baseline_file, const BlessOptions& options);
 
 }  // namespace normbench

@@ -23,10 +23,12 @@ class Gate : public ::testing::Test {
     file = baselines.path("measured/cpu/angpt.convergence.json");
     bless(input, runs.path(), file, reason);
   }
-  CheckResult check(const std::string& arm = "angpt", const std::string& metric = "validation_loss") {
+  CheckResult check(const std::string& arm = "angpt",
+                    const std::string& metric = "validation_loss") {
     return check_regression(input, runs.path(), file, arm, metric, regression_family(input));
   }
-  void expect_red(const std::string& text, const std::string& arm = "angpt", const std::string& metric = "validation_loss") {
+  void expect_red(const std::string& text, const std::string& arm = "angpt",
+                  const std::string& metric = "validation_loss") {
     const CheckResult result = check(arm, metric);
     EXPECT_EQ(result.color, CheckResult::Color::kRed) << result.text;
     EXPECT_NE(result.text.find(text), std::string::npos) << result.text;
@@ -45,19 +47,23 @@ class Gate : public ::testing::Test {
     auto other = options;
     other.numeric_class = "another class";
     for (const auto& run : input.runs)
-      testing::write_record(runs.path(), run, other, {.summary = [&](Json& s) {
-        const double loss = s["validation_loss"].get<double>() + 1e-5 + (run.arm == "angpt" ? shift_angpt : 0);
-        s["validation_loss"] = loss;
-        char bits[17];
-        std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
-        s["validation_loss_bits"] = bits;
-      }});
+      testing::write_record(
+          runs.path(), run, other, {.summary = [&](Json& s) {
+            const double loss =
+                s["validation_loss"].get<double>() + 1e-5 + (run.arm == "angpt" ? shift_angpt : 0);
+            s["validation_loss"] = loss;
+            char bits[17];
+            std::snprintf(bits, sizeof bits, "%016llx",
+                          static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
+            s["validation_loss_bits"] = bits;
+          }});
   }
   testing::SyntheticOptions options;
   testing::TemporaryFolder runs, baselines;
   JudgeInput input;
   std::string file;
-  BlessOptions reason{.reason = "first measurement", .commit = "abc", .date = "2026-01-01", .may_diverge = {}};
+  BlessOptions reason{
+      .reason = "first measurement", .commit = "abc", .date = "2026-01-01", .may_diverge = {}};
 };
 
 TEST_F(Gate, TheSameRecordsAreGreen) {
@@ -78,7 +84,9 @@ TEST_F(Gate, APlaceholderIsRed) {
 
 TEST_F(Gate, AnEntryWithoutValuesIsRed) {
   edit_baseline([](Json& b) {
-    for (auto& entry : b["entries"]) entry["arms"]["angpt"]["gcide_1k"]["524288"] = {{"n", 0}, {"mean", 0}, {"s", 0}, {"values", Json::array()}};
+    for (auto& entry : b["entries"])
+      entry["arms"]["angpt"]["gcide_1k"]["524288"] = {
+          {"n", 0}, {"mean", 0}, {"s", 0}, {"values", Json::array()}};
   });
   expect_red("absent or a placeholder");
   EXPECT_TRUE(check("gpt_plus").green());
@@ -86,19 +94,22 @@ TEST_F(Gate, AnEntryWithoutValuesIsRed) {
 
 TEST_F(Gate, OneChangedBitIsRed) {
   const RunRef run = run_of("angpt");
-  testing::write_record(runs.path(), run, options, {.summary = [](Json& s) {
-    const double loss = std::nextafter(s["validation_loss"].get<double>(), 10.0);
-    s["validation_loss"] = loss;
-    char bits[17];
-    std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
-    s["validation_loss_bits"] = bits;
-  }});
+  testing::write_record(
+      runs.path(), run, options, {.summary = [](Json& s) {
+        const double loss = std::nextafter(s["validation_loss"].get<double>(), 10.0);
+        s["validation_loss"] = loss;
+        char bits[17];
+        std::snprintf(bits, sizeof bits, "%016llx",
+                      static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
+        s["validation_loss_bits"] = bits;
+      }});
   expect_red("not the same bits");
   EXPECT_TRUE(check("gpt_plus").green());
 }
 
 TEST_F(Gate, OtherStepsWithTheSameEndAreRed) {
-  testing::write_record(runs.path(), run_of("angpt"), options, {.summary = [](Json& s) { s["steps_digest"] = "other"; }});
+  testing::write_record(runs.path(), run_of("angpt"), options,
+                        {.summary = [](Json& s) { s["steps_digest"] = "other"; }});
   expect_red("the steps differ");
 }
 
@@ -139,8 +150,10 @@ TEST_F(Gate, ATruncatedStepFileIsRed) {
 }
 
 TEST_F(Gate, ADuplicatedSeedIsRed) {
-  const std::string digest = read_json(runs.path(run_of("angpt", 1).run_id + "/summary.json"))["steps_digest"];
-  testing::write_record(runs.path(), run_of("angpt", 2), options, {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
+  const std::string digest =
+      read_json(runs.path(run_of("angpt", 1).run_id + "/summary.json"))["steps_digest"];
+  testing::write_record(runs.path(), run_of("angpt", 2), options,
+                        {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
   expect_red("copy");
 }
 

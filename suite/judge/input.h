@@ -1,4 +1,5 @@
-// What judge is told about a table: filled in by suite/app from the plan, so that judge and plan need not know each other.
+// What judge is told about a table: filled in by suite/app from the plan, so that judge and plan
+// need not know each other.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace normbench {
 
 /// One training run that the plan asks for.
 struct RunRef {
-  std::string run_id;   // names its folder below the runs folder
-  std::string name;     // run.<paper>.<table>.<tier>....
+  std::string run_id;  // names its folder below the runs folder
+  std::string name;    // run.<paper>.<table>.<tier>....
   std::string arm;
   std::string dataset;
   int64_t token_budget = 0;
@@ -22,10 +23,11 @@ struct RunRef {
 };
 
 struct ArmInfo {
-  std::string name;     // "gpt_plus"
-  std::string label;    // "GPT+"
+  std::string name;   // "gpt_plus"
+  std::string label;  // "GPT+"
   std::string note;
-  std::string warning;  // not empty: a warning row, shown with this text and never part of a verdict
+  std::string
+      warning;  // not empty: a warning row, shown with this text and never part of a verdict
 };
 
 /// A planned tuned rate, as the table file holds it.
@@ -36,20 +38,23 @@ struct PeakLr {
 
 struct JudgeInput {
   std::string paper, table, tier, title, table_file;
-  Json source;         // where in which paper
-  std::string size;    // "4 layers, width 64, ... 327,680 parameters"
+  Json source;       // where in which paper
+  std::string size;  // "4 layers, width 64, ... 327,680 parameters"
   std::vector<ArmInfo> arms;
   std::vector<std::string> datasets;
   std::vector<RunRef> runs;        // what verdicts read
   std::vector<RunRef> sweep_runs;  // learning-rate trials, on other seeds
-  std::map<std::string, std::map<std::string, std::vector<PeakLr>>> peak_lr;  // [arm][dataset], sorted by budget
-  Json claims;         // the table's "claims" array
-  Json published;      // baselines/published/<paper>.json
-  std::map<std::string, std::string> numeric_digest;  // [arm] of this build and machine; absent: unknown (offline judging)
+  std::map<std::string, std::map<std::string, std::vector<PeakLr>>>
+      peak_lr;     // [arm][dataset], sorted by budget
+  Json claims;     // the table's "claims" array
+  Json published;  // baselines/published/<paper>.json
+  std::map<std::string, std::string>
+      numeric_digest;  // [arm] of this build and machine; absent: unknown (offline judging)
   Json deviations, not_tested;
-  double alpha = 0.05;             // of every interval of this tier: 1 - alpha confidence, two-sided
-  std::string peak_lr_source;      // not empty: where rates come from that this tier did not sweep itself ("Fig. G.1")
-  std::string machine_unfit;       // not empty: why times measured on this machine decide nothing
+  double alpha = 0.05;         // of every interval of this tier: 1 - alpha confidence, two-sided
+  std::string peak_lr_source;  // not empty: where rates come from that this tier did not sweep
+                               // itself ("Fig. G.1")
+  std::string machine_unfit;   // not empty: why times measured on this machine decide nothing
 };
 
 }  // namespace normbench

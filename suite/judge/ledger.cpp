@@ -12,13 +12,20 @@ namespace normbench {
 namespace {
 
 Json records_json(const std::vector<Record>& records) {
-  Json counts{{"planned", records.size()}, {"finished", 0}, {"diverged", 0}, {"absent", 0}, {"damaged", 0}, {"stale", 0},
-              {"unusable", Json::array()}, {"diverged_runs", Json::array()}};
+  Json counts{{"planned", records.size()},
+              {"finished", 0},
+              {"diverged", 0},
+              {"absent", 0},
+              {"damaged", 0},
+              {"stale", 0},
+              {"unusable", Json::array()},
+              {"diverged_runs", Json::array()}};
   for (const auto& record : records) {
-    counts[record_state_name(record.state)] = counts[record_state_name(record.state)].get<int>() + 1;
+    counts[record_state_name(record.state)] =
+        counts[record_state_name(record.state)].get<int>() + 1;
     if (!record.usable())
-      counts["unusable"].push_back(record.run.name + " (" + record.run.run_id + ") is " + record_state_name(record.state) +
-                                   ": " + record.reason);
+      counts["unusable"].push_back(record.run.name + " (" + record.run.run_id + ") is " +
+                                   record_state_name(record.state) + ": " + record.reason);
     if (record.diverged())
       counts["diverged_runs"].push_back(record.run.name + " at step " +
                                         record.summary.value("diverged_at_step", Json("?")).dump());
@@ -35,16 +42,24 @@ Json losses_json(const Evidence& evidence) {
         std::vector<double> losses;
         int planned = 0, diverged = 0;
         for (const auto& record : evidence.runs) {
-          if (record.run.arm != arm.name || record.run.dataset != dataset || record.run.token_budget != budget) continue;
+          if (record.run.arm != arm.name || record.run.dataset != dataset ||
+              record.run.token_budget != budget)
+            continue;
           ++planned;
           if (!record.usable()) continue;
           diverged += record.diverged();
           if (!record.diverged()) losses.push_back(record.validation_loss());
-          values.push_back({{"seed", record.run.seed}, {"run_id", record.run.run_id},
+          values.push_back({{"seed", record.run.seed},
+                            {"run_id", record.run.run_id},
                             {"loss", record.diverged() ? Json() : Json(record.validation_loss())}});
         }
-        rows.push_back({{"dataset", dataset}, {"arm", arm.name}, {"budget", budget}, {"planned", planned},
-                        {"n", losses.size()}, {"diverged", diverged}, {"values", values},
+        rows.push_back({{"dataset", dataset},
+                        {"arm", arm.name},
+                        {"budget", budget},
+                        {"planned", planned},
+                        {"n", losses.size()},
+                        {"diverged", diverged},
+                        {"values", values},
                         {"mean", losses.empty() ? Json() : Json(mean(losses))},
                         {"s", losses.size() < 2 ? Json() : Json(sample_sd(losses))}});
       }
@@ -61,7 +76,10 @@ Json step_times_json(const Evidence& evidence) {
       if (!seconds) continue;
       const std::string perf_class = evidence.perf_class(arm.name, dataset);
       if (!first) first = seconds, first_class = perf_class;
-      rows.push_back({{"dataset", dataset}, {"arm", arm.name}, {"tokens_per_second", 1 / *seconds}, {"perf_class", perf_class},
+      rows.push_back({{"dataset", dataset},
+                      {"arm", arm.name},
+                      {"tokens_per_second", 1 / *seconds},
+                      {"perf_class", perf_class},
                       {"relative", perf_class == first_class ? Json(*seconds / *first) : Json()}});
     }
   }
@@ -73,22 +91,36 @@ Json tuning_json(const Tuning& tuning) {
   for (const auto& point : tuning.points) {
     Json trials = Json::array();
     for (const auto& trial : point.trials)
-      trials.push_back({{"peak_lr", trial.peak_lr}, {"planned", trial.planned}, {"runs", trial.runs}, {"diverged", trial.diverged},
+      trials.push_back({{"peak_lr", trial.peak_lr},
+                        {"planned", trial.planned},
+                        {"runs", trial.runs},
+                        {"diverged", trial.diverged},
                         {"loss", std::isfinite(trial.loss) ? Json(trial.loss) : Json()}});
-    rows.push_back({{"arm", point.arm}, {"dataset", point.dataset}, {"budget", point.token_budget}, {"seeds", point.seeds},
-                    {"trials", trials}, {"num_trials", point.num_trials()}, {"complete", point.complete},
-                    {"on_edge", point.on_edge}, {"best_lr", point.best_lr}, {"chosen_lr", point.chosen_lr},
-                    {"table_lr", point.table_lr ? Json(*point.table_lr) : Json()},
-                    {"parabola", point.parabola ? Json{point.parabola->a, point.parabola->b, point.parabola->c} : Json()},
-                    {"problems", point.problems}});
+    rows.push_back(
+        {{"arm", point.arm},
+         {"dataset", point.dataset},
+         {"budget", point.token_budget},
+         {"seeds", point.seeds},
+         {"trials", trials},
+         {"num_trials", point.num_trials()},
+         {"complete", point.complete},
+         {"on_edge", point.on_edge},
+         {"best_lr", point.best_lr},
+         {"chosen_lr", point.chosen_lr},
+         {"table_lr", point.table_lr ? Json(*point.table_lr) : Json()},
+         {"parabola",
+          point.parabola ? Json{point.parabola->a, point.parabola->b, point.parabola->c} : Json()},
+         {"problems", point.problems}});
   }
   return rows;
 }
 
-// Training loss of the longest budget, mean over seeds and over bins that are equally wide in log tokens: enough for a plot.
+// Training loss of the longest budget, mean over seeds and over bins that are equally wide in log
+// tokens: enough for a plot.
 Json curves_json(const Evidence& evidence) {
   constexpr int kBins = 80;
-  constexpr double kFirstShare = 1.0 / 128;  // of the budget; before that, every arm falls down the same cliff
+  constexpr double kFirstShare =
+      1.0 / 128;  // of the budget; before that, every arm falls down the same cliff
   Json rows = Json::array();
   for (const auto& dataset : evidence.input.datasets)
     for (const auto& arm : evidence.input.arms) {
@@ -98,8 +130,8 @@ Json curves_json(const Evidence& evidence) {
       double sum[kBins] = {}, tokens_sum[kBins] = {};
       int count[kBins] = {}, runs = 0;
       for (const auto& record : evidence.runs) {
-        if (record.run.arm != arm.name || record.run.dataset != dataset || record.run.token_budget != budgets.back() ||
-            !record.usable())
+        if (record.run.arm != arm.name || record.run.dataset != dataset ||
+            record.run.token_budget != budgets.back() || !record.usable())
           continue;
         ++runs;
         for (const auto& line : record.step_lines) {
@@ -114,9 +146,14 @@ Json curves_json(const Evidence& evidence) {
       }
       Json points = Json::array();
       for (int i = 0; i < kBins; ++i)
-        if (count[i] > 0) points.push_back({std::round(tokens_sum[i] / count[i]), sum[i] / count[i]});
+        if (count[i] > 0)
+          points.push_back({std::round(tokens_sum[i] / count[i]), sum[i] / count[i]});
       if (!points.empty())
-        rows.push_back({{"dataset", dataset}, {"arm", arm.name}, {"budget", budgets.back()}, {"runs", runs}, {"points", points}});
+        rows.push_back({{"dataset", dataset},
+                        {"arm", arm.name},
+                        {"budget", budgets.back()},
+                        {"runs", runs},
+                        {"points", points}});
     }
   return rows;
 }
@@ -127,7 +164,8 @@ std::string baseline_state(const std::string& file, const std::set<std::string>&
   const Json entries = baseline.value("entries", Json::object());
   std::vector<std::string> known, unknown;
   for (const auto& name : classes) (entries.contains(name) ? known : unknown).push_back(name);
-  std::string text = std::to_string(entries.size()) + (entries.size() == 1 ? " numeric class" : " numeric classes");
+  std::string text = std::to_string(entries.size()) +
+                     (entries.size() == 1 ? " numeric class" : " numeric classes");
   if (!known.empty()) text += "; judged by exact bits: " + join(known, "; ");
   if (!unknown.empty()) text += "; judged by prediction interval: " + join(unknown, "; ");
   return text;
@@ -135,11 +173,13 @@ std::string baseline_state(const std::string& file, const std::set<std::string>&
 
 }  // namespace
 
-Json judge_table(const JudgeInput& input, const std::string& runs_folder, const std::string& baselines_folder) {
+Json judge_table(const JudgeInput& input, const std::string& runs_folder,
+                 const std::string& baselines_folder) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::vector<Verdict> verdicts;
   for (const auto& claim : read_claims(input))
-    for (const auto& dataset : claim.datasets) verdicts.push_back(judge_claim(claim, evidence, dataset));
+    for (const auto& dataset : claim.datasets)
+      verdicts.push_back(judge_claim(claim, evidence, dataset));
 
   // Many verdicts at 95 % each: the adjusted p-values say which would survive as a family.
   std::vector<double> p_values;
@@ -158,25 +198,48 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder, const 
       numeric_classes.insert(record.numeric_class());
       perf_classes.insert(record.manifest.value("perf_class", ""));
       builds.insert(record.manifest.value("build", Json::object()).dump());
-      seconds += record.summary.value("seconds_train", 0.0) + record.summary.value("seconds_evaluation", 0.0);
+      seconds += record.summary.value("seconds_train", 0.0) +
+                 record.summary.value("seconds_evaluation", 0.0);
     }
 
-  Json ledger{{"schema", "normbench-ledger-1"}, {"paper", input.paper}, {"table", input.table}, {"tier", input.tier},
-              {"title", input.title}, {"table_file", input.table_file}, {"source", input.source}, {"size", input.size},
-              {"alpha", input.alpha}, {"datasets", input.datasets}, {"arms", Json::array()}, {"claims", Json::array()},
-              {"records", records_json(evidence.runs)}, {"sweep_records", records_json(evidence.sweep)},
-              {"losses", losses_json(evidence)}, {"step_times", step_times_json(evidence)}, {"tuning", tuning_json(evidence.tuning)},
-              {"peak_lr_source", input.peak_lr_source}, {"curves", curves_json(evidence)}, {"numeric_classes", numeric_classes},
-              {"perf_classes", perf_classes}, {"builds", builds}, {"seconds", seconds}, {"deviations", input.deviations},
+  Json ledger{{"schema", "normbench-ledger-1"},
+              {"paper", input.paper},
+              {"table", input.table},
+              {"tier", input.tier},
+              {"title", input.title},
+              {"table_file", input.table_file},
+              {"source", input.source},
+              {"size", input.size},
+              {"alpha", input.alpha},
+              {"datasets", input.datasets},
+              {"arms", Json::array()},
+              {"claims", Json::array()},
+              {"records", records_json(evidence.runs)},
+              {"sweep_records", records_json(evidence.sweep)},
+              {"losses", losses_json(evidence)},
+              {"step_times", step_times_json(evidence)},
+              {"tuning", tuning_json(evidence.tuning)},
+              {"peak_lr_source", input.peak_lr_source},
+              {"curves", curves_json(evidence)},
+              {"numeric_classes", numeric_classes},
+              {"perf_classes", perf_classes},
+              {"builds", builds},
+              {"seconds", seconds},
+              {"deviations", input.deviations},
               {"not_tested", input.not_tested}};
   for (const auto& arm : input.arms)
-    ledger["arms"].push_back({{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
+    ledger["arms"].push_back(
+        {{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
   for (const auto& verdict : verdicts) ledger["claims"].push_back(verdict.json());
-  ledger["baseline"] = baselines_folder.empty() ? "not looked at" : baseline_state(baseline_path(input, baselines_folder), numeric_classes);
+  ledger["baseline"] =
+      baselines_folder.empty()
+          ? "not looked at"
+          : baseline_state(baseline_path(input, baselines_folder), numeric_classes);
   return ledger;
 }
 
-CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder, const std::string& claim_id) {
+CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
+                        const std::string& claim_id) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::vector<std::string> ids;
   for (const auto& claim : read_claims(input)) {
@@ -186,20 +249,28 @@ CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
     size_t there = 0, missing = 0;
     for (const auto& dataset : claim.datasets) {
       const Verdict verdict = judge_claim(claim, evidence, dataset);
-      result.text += "\n  " + dataset + ": " + outcome_name(verdict.outcome) + "\n" + wrap(verdict.reason, 100, "    ");
+      result.text += "\n  " + dataset + ": " + outcome_name(verdict.outcome) + "\n" +
+                     wrap(verdict.reason, 100, "    ");
       for (const auto& run : verdict.missing) result.text += wrap("* " + run, 100, "    ");
       missing += verdict.missing.size();
     }
     for (const auto& record : evidence.runs)
       there += record.state != RecordState::kAbsent &&
                (record.run.arm == claim.challenger || record.run.arm == claim.reference);
-    if (missing > 0) result.color = there > 0 ? CheckResult::Color::kRed : CheckResult::Color::kNotRun;
-    result.text = std::string(result.color == CheckResult::Color::kGreen ? "green  " : result.color == CheckResult::Color::kRed ? "RED  " : "not run  ") + result.text;
+    if (missing > 0)
+      result.color = there > 0 ? CheckResult::Color::kRed : CheckResult::Color::kNotRun;
+    result.text = std::string(result.color == CheckResult::Color::kGreen ? "green  "
+                              : result.color == CheckResult::Color::kRed ? "RED  "
+                                                                         : "not run  ") +
+                  result.text;
     return result;
   }
   const std::string hint = nearest(claim_id, ids);
-  throw UserError({.what = "no such claim at tier " + input.tier, .where = input.table_file, .found = "\"" + claim_id + "\"",
-                   .expected = "one of: " + join(ids, ", "), .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+  throw UserError({.what = "no such claim at tier " + input.tier,
+                   .where = input.table_file,
+                   .found = "\"" + claim_id + "\"",
+                   .expected = "one of: " + join(ids, ", "),
+                   .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
 }
 
 }  // namespace normbench

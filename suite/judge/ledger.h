@@ -1,5 +1,6 @@
-// The ledger: everything that is known about one table at one tier, as JSON (schema normbench-ledger-1) and as text for a terminal.
-// It is a function of records, plan, published numbers and baseline alone: the same bytes on every machine, in well under a second.
+// The ledger: everything that is known about one table at one tier, as JSON (schema
+// normbench-ledger-1) and as text for a terminal. It is a function of records, plan, published
+// numbers and baseline alone: the same bytes on every machine, in well under a second.
 #pragma once
 
 #include <string>
@@ -10,14 +11,17 @@
 
 namespace normbench {
 
-/// Judges every claim on every dataset and collects what a reader needs to believe the verdicts or not.
-Json judge_table(const JudgeInput& input, const std::string& runs_folder, const std::string& baselines_folder);
+/// Judges every claim on every dataset and collects what a reader needs to believe the verdicts or
+/// not.
+Json judge_table(const JudgeInput& input, const std::string& runs_folder,
+                 const std::string& baselines_folder);
 
 /// For a terminal of `width` columns: claims first, then losses, tuned rates, deviations.
 std::string ledger_text(const Json& ledger, size_t width = 100);
 
-/// The claim check of CTest. Green for every verdict but NOT_RUN; red when a record is absent, damaged or stale; not run when no
-/// record is there at all (a skipped device).
-CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder, const std::string& claim_id);
+/// The claim check of CTest. Green for every verdict but NOT_RUN; red when a record is absent,
+/// damaged or stale; not run when no record is there at all (a skipped device).
+CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
+                        const std::string& claim_id);
 
 }  // namespace normbench

@@ -16,17 +16,21 @@ std::string claims_text(const Json& ledger, size_t width) {
   for (const auto& verdict : ledger.at("claims")) {
     if (verdict.at("claim") != last_claim) {
       last_claim = verdict.at("claim");
-      text += "\n" + wrap("[" + std::to_string(++index) + "] " + verdict.at("statement").get<std::string>() + " (claim " + last_claim + ", rule " +
-                              verdict.at("rule").get<std::string>() + ")", width, "");
+      text += "\n" + wrap("[" + std::to_string(++index) + "] " +
+                              verdict.at("statement").get<std::string>() + " (claim " + last_claim +
+                              ", rule " + verdict.at("rule").get<std::string>() + ")",
+                          width, "");
       if (const auto conditions = verdict.at("conditions").get<std::string>(); !conditions.empty())
         text += wrap("conditions: " + conditions, width, "    ");
       text += "    " + pad("text", 16) + pad("paper", 9) + pad("here", 11) +
-              pad("interval " + fixed(100 * (1 - ledger.at("alpha").get<double>()), 0) + " %", 20) + pad("pairs", 7) + "verdict\n";
+              pad("interval " + fixed(100 * (1 - ledger.at("alpha").get<double>()), 0) + " %", 20) +
+              pad("pairs", 7) + "verdict\n";
     }
     const std::string unit = verdict.at("here").at("unit");
-    text += "    " + pad(verdict.at("dataset"), 16) + pad(paper_text(verdict), 9) + pad(here_text(verdict), 11) +
-            pad(interval_text(verdict.at("here"), unit), 20) +
-            pad(verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump(), 7) + verdict.at("verdict").get<std::string>() + "\n";
+    text += "    " + pad(verdict.at("dataset"), 16) + pad(paper_text(verdict), 9) +
+            pad(here_text(verdict), 11) + pad(interval_text(verdict.at("here"), unit), 20) +
+            pad(verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump(), 7) +
+            verdict.at("verdict").get<std::string>() + "\n";
     text += wrap("why: " + verdict.at("reason").get<std::string>(), width, "      ");
     for (const auto& fact : verdict_facts(ledger, verdict)) text += wrap(fact, width, "      ");
   }
@@ -45,7 +49,8 @@ std::string losses_text(const Json& ledger, size_t width) {
     for (size_t start = 0; start < all.size(); start += per_block) {
       const size_t end = std::min(all.size(), start + per_block);
       text += "\n" + pad(dataset.get<std::string>(), kLabel);
-      for (size_t i = start; i < end; ++i) text += pad(tokens_text(static_cast<double>(all[i])), kCell, true);
+      for (size_t i = start; i < end; ++i)
+        text += pad(tokens_text(static_cast<double>(all[i])), kCell, true);
       text += "\n";
       for (const auto& arm : ledger.at("arms")) {
         const bool warns = !arm.at("warning").get<std::string>().empty();
@@ -54,12 +59,16 @@ std::string losses_text(const Json& ledger, size_t width) {
         for (size_t i = start; i < end; ++i) {
           std::string cell = "-";
           for (const auto& row : ledger.at("losses"))
-            if (row.at("dataset") == dataset && row.at("arm") == arm.at("name") && row.at("budget") == all[i]) {
+            if (row.at("dataset") == dataset && row.at("arm") == arm.at("name") &&
+                row.at("budget") == all[i]) {
               any = true;
               if (row.at("mean").is_number()) cell = fixed(row.at("mean").get<double>(), 3);
-              if (row.at("s").is_number()) cell += " +-" + fixed(row.at("s").get<double>(), 3).substr(1);
-              if (row.at("diverged").get<int>() > 0) cell += " D" + row.at("diverged").dump();
-              else cell += " " + row.at("n").dump();
+              if (row.at("s").is_number())
+                cell += " +-" + fixed(row.at("s").get<double>(), 3).substr(1);
+              if (row.at("diverged").get<int>() > 0)
+                cell += " D" + row.at("diverged").dump();
+              else
+                cell += " " + row.at("n").dump();
             }
           line += pad(cell, kCell, true);
         }
@@ -70,12 +79,15 @@ std::string losses_text(const Json& ledger, size_t width) {
     for (const auto& row : ledger.at("step_times"))
       if (row.at("dataset") == dataset && row.at("relative").is_number())
         speeds.push_back(arm_of(ledger, row.at("arm")).at("label").get<std::string>() + " " +
-                         number_text(row.at("relative"), 2) + " (" + tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)");
-    if (!speeds.empty()) text += wrap("time of a step, relative: " + join(speeds, ", "), width, "  ");
+                         number_text(row.at("relative"), 2) + " (" +
+                         tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)");
+    if (!speeds.empty())
+      text += wrap("time of a step, relative: " + join(speeds, ", "), width, "  ");
   }
   for (const auto& arm : ledger.at("arms"))
     if (const auto warning = arm.at("warning").get<std::string>(); !warning.empty())
-      text += wrap("! " + arm.at("label").get<std::string>() + " is a warning row: " + warning, width, "  ");
+      text += wrap("! " + arm.at("label").get<std::string>() + " is a warning row: " + warning,
+                   width, "  ");
   return text;
 }
 
@@ -83,30 +95,43 @@ std::string tuning_text(const Json& ledger, size_t width) {
   std::string text;
   if (ledger.at("tuning").empty()) {
     const auto source = ledger.at("peak_lr_source").get<std::string>();
-    return wrap(source.empty() ? "no sweep at this tier: the rates are as the table file gives them" : "rates from " + source, width, "  ");
+    return wrap(source.empty() ? "no sweep at this tier: the rates are as the table file gives them"
+                               : "rates from " + source,
+                width, "  ");
   }
-  text += "  " + pad("arm", 24) + pad("text", 15) + pad("tokens", 9, true) + pad("trials", 8, true) + pad("grid", 19, true) +
-          pad("best", 9, true) + pad("chosen", 9, true) + "\n";
+  text += "  " + pad("arm", 24) + pad("text", 15) + pad("tokens", 9, true) +
+          pad("trials", 8, true) + pad("grid", 19, true) + pad("best", 9, true) +
+          pad("chosen", 9, true) + "\n";
   for (const auto& row : ledger.at("tuning")) {
     const auto& trials = row.at("trials");
-    const std::string grid = trials.empty() ? "-" : trials.front().at("peak_lr").dump() + " .. " + trials.back().at("peak_lr").dump();
+    const std::string grid = trials.empty() ? "-"
+                                            : trials.front().at("peak_lr").dump() + " .. " +
+                                                  trials.back().at("peak_lr").dump();
     text += "  " + pad(arm_of(ledger, row.at("arm")).at("label"), 24) + pad(row.at("dataset"), 15) +
-            pad(tokens_text(row.at("budget").get<double>()), 9, true) + pad(row.at("num_trials").dump(), 8, true) +
-            pad(grid, 19, true) + pad(row.at("best_lr").dump(), 9, true) + pad(row.at("chosen_lr").dump(), 9, true) + "\n";
-    for (const auto& problem : row.at("problems")) text += wrap("! " + problem.get<std::string>(), width, "      ");
+            pad(tokens_text(row.at("budget").get<double>()), 9, true) +
+            pad(row.at("num_trials").dump(), 8, true) + pad(grid, 19, true) +
+            pad(row.at("best_lr").dump(), 9, true) + pad(row.at("chosen_lr").dump(), 9, true) +
+            "\n";
+    for (const auto& problem : row.at("problems"))
+      text += wrap("! " + problem.get<std::string>(), width, "      ");
   }
   return text;
 }
 
-std::string heading(const std::string& text) { return "\n" + text + "\n" + std::string(text.size(), '-') + "\n"; }
+std::string heading(const std::string& text) {
+  return "\n" + text + "\n" + std::string(text.size(), '-') + "\n";
+}
 
 }  // namespace
 
 std::string ledger_text(const Json& ledger, size_t width) {
   const Json &records = ledger.at("records"), &sweep = ledger.at("sweep_records");
-  const std::string name = ledger.at("paper").get<std::string>() + "." + ledger.at("table").get<std::string>();
+  const std::string name =
+      ledger.at("paper").get<std::string>() + "." + ledger.at("table").get<std::string>();
   std::string text = std::string(width, '=') + "\n";
-  text += wrap(name + ", tier " + ledger.at("tier").get<std::string>() + ": " + ledger.at("title").get<std::string>(), width, "");
+  text += wrap(name + ", tier " + ledger.at("tier").get<std::string>() + ": " +
+                   ledger.at("title").get<std::string>(),
+               width, "");
   text += std::string(width, '=') + "\n";
   const auto line = [&](const std::string& key, const std::string& value) {
     if (value.empty()) return;
@@ -120,10 +145,14 @@ std::string ledger_text(const Json& ledger, size_t width) {
   line("baseline", ledger.at("baseline"));
   line("verdicts", verdicts_text(ledger));
 
-  text += heading("CLAIMS  paper | here | verdict  (docs/method.md says how a number becomes a verdict)");
+  text += heading(
+      "CLAIMS  paper | here | verdict  (docs/method.md says how a number becomes a verdict)");
   text += claims_text(ledger, width);
-  text += "\n  * this budget times the claimed ratio lies outside the ladder: shown, but not part of the verdict\n";
-  text += heading("VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
+  text +=
+      "\n  * this budget times the claimed ratio lies outside the ladder: shown, but not part of "
+      "the verdict\n";
+  text += heading(
+      "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
   text += losses_text(ledger, width);
   text += heading("TUNED LEARNING RATES");
   text += tuning_text(ledger, width);
@@ -137,7 +166,8 @@ std::string ledger_text(const Json& ledger, size_t width) {
   };
   faults(records, "RUNS THAT CANNOT BE READ");
   faults(sweep, "TRIALS THAT CANNOT BE READ");
-  const auto entries = [&](const char* key, const std::string& title, const std::vector<const char*>& fields) {
+  const auto entries = [&](const char* key, const std::string& title,
+                           const std::vector<const char*>& fields) {
     const Json& list = ledger.at(key);
     if (!list.is_array() || list.empty()) return;
     text += heading(title);
@@ -145,8 +175,11 @@ std::string ledger_text(const Json& ledger, size_t width) {
       std::vector<std::string> said;
       for (const char* field : fields)
         if (entry.is_object() && entry.contains(field) && entry[field].is_string())
-          said.push_back(std::string(field == std::string("what") ? "" : field) + (field == std::string("what") ? "" : ": ") + entry[field].get<std::string>());
-      text += wrap("- " + (entry.is_string() ? entry.get<std::string>() : join(said, "; ")), width, "  ");
+          said.push_back(std::string(field == std::string("what") ? "" : field) +
+                         (field == std::string("what") ? "" : ": ") +
+                         entry[field].get<std::string>());
+      text += wrap("- " + (entry.is_string() ? entry.get<std::string>() : join(said, "; ")), width,
+                   "  ");
     }
   };
   entries("deviations", "DEVIATIONS FROM THE PAPER", {"what", "paper", "here", "why"});

@@ -12,7 +12,9 @@ const Json& arm_of(const Json& ledger, const std::string& name) {
   throw UserError({.what = "the ledger has no such arm", .found = name});
 }
 
-std::string number_text(const Json& value, int digits) { return value.is_number() ? fixed(value.get<double>(), digits) : "open"; }
+std::string number_text(const Json& value, int digits) {
+  return value.is_number() ? fixed(value.get<double>(), digits) : "open";
+}
 
 std::string unit_text(const Json& value, const std::string& unit) {
   if (!value.is_number()) return "open";
@@ -25,7 +27,8 @@ std::string unit_text(const Json& value, const std::string& unit) {
 std::string paper_text(const Json& verdict) {
   const Json& paper = verdict.at("paper");
   if (!paper.is_object()) return "-";
-  if (verdict.at("rule") == "non_inferiority") return "< " + fixed(paper.at("value").get<double>(), 3);
+  if (verdict.at("rule") == "non_inferiority")
+    return "< " + fixed(paper.at("value").get<double>(), 3);
   return unit_text(paper.at("value"), verdict.at("here").at("unit"));
 }
 
@@ -53,13 +56,17 @@ std::string budgets_text(const Json& verdict) {
   const std::string unit = verdict.at("here").at("unit");
   for (const auto& row : verdict.at("per_budget")) {
     if (!row.at("estimate").is_number()) continue;
-    const std::string bound = row.at("bound"), budget = tokens_text(row.at("budget").get<double>()) + (row.at("counts").get<bool>() ? " " : "* ");
+    const std::string bound = row.at("bound"),
+                      budget = tokens_text(row.at("budget").get<double>()) +
+                               (row.at("counts").get<bool>() ? " " : "* ");
     if (bound == "open") {
       parts.push_back(budget + "off both ends of the ladder");
       continue;
     }
     parts.push_back(budget + bound + unit_text(row.at("estimate"), unit) +
-                    (row.at("low").is_number() || row.at("high").is_number() ? " (" + interval_text(row, unit) + ")" : ""));
+                    (row.at("low").is_number() || row.at("high").is_number()
+                         ? " (" + interval_text(row, unit) + ")"
+                         : ""));
   }
   return join(parts, ", ");
 }
@@ -69,54 +76,68 @@ std::string budgets_text(const Json& verdict) {
 std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) {
   std::vector<std::string> facts;
   const std::string unit = verdict.at("here").at("unit");
-  if (const auto budgets = budgets_text(verdict); !budgets.empty()) facts.push_back("by budget: " + budgets);
-  if (const Json& seconds = verdict.at("seconds"); seconds.is_object() && seconds.at("estimate").is_number())
-    facts.push_back("in seconds: " + seconds.at("bound").get<std::string>() + unit_text(seconds.at("estimate"), "x") + " (" +
-                    interval_text(seconds, "x") + "); a step of " +
-                    arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() + " takes " +
-                    number_text(seconds.at("step_time_ratio"), 2) + " times as long");
+  if (const auto budgets = budgets_text(verdict); !budgets.empty())
+    facts.push_back("by budget: " + budgets);
+  if (const Json& seconds = verdict.at("seconds");
+      seconds.is_object() && seconds.at("estimate").is_number())
+    facts.push_back("in seconds: " + seconds.at("bound").get<std::string>() +
+                    unit_text(seconds.at("estimate"), "x") + " (" + interval_text(seconds, "x") +
+                    "); a step of " +
+                    arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() +
+                    " takes " + number_text(seconds.at("step_time_ratio"), 2) + " times as long");
   if (const Json& own = verdict.at("paper_estimator"); own.is_object()) {
     std::vector<std::string> parts;
     for (const auto& row : own.at("per_budget"))
       if (row.at("ratio").is_number())
-        parts.push_back(tokens_text(row.at("budget").get<double>()) + " " + unit_text(row.at("ratio"), "x") +
+        parts.push_back(tokens_text(row.at("budget").get<double>()) + " " +
+                        unit_text(row.at("ratio"), "x") +
                         (row.at("extrapolated").get<bool>() ? " (extrapolated)" : ""));
     if (!parts.empty())
-      facts.push_back("the paper's own estimator (linear chords, mean losses): " + join(parts, ", ") +
-                      (own.at("headline").is_number() ? "; mean over its range " + unit_text(own.at("headline"), "x") : ""));
+      facts.push_back(
+          "the paper's own estimator (linear chords, mean losses): " + join(parts, ", ") +
+          (own.at("headline").is_number()
+               ? "; mean over its range " + unit_text(own.at("headline"), "x")
+               : ""));
   }
   if (const Json& smooth = verdict.at("smooth"); smooth.is_object())
-    facts.push_back("rungs joined by a smooth curve instead of chords: " + unit_text(smooth.at("estimate"), "x") + ", " +
+    facts.push_back("rungs joined by a smooth curve instead of chords: " +
+                    unit_text(smooth.at("estimate"), "x") + ", " +
                     smooth.at("statistics_say").get<std::string>());
   std::vector<std::string> small, trials;
   if (verdict.at("detectable").is_number())
-    small.push_back("smallest effect found with 80 % power: " + unit_text(verdict.at("detectable"), unit) + (unit == "nats" ? " nats" : ""));
+    small.push_back("smallest effect found with 80 % power: " +
+                    unit_text(verdict.at("detectable"), unit) + (unit == "nats" ? " nats" : ""));
   if (verdict.at("p_value").is_number())
-    small.push_back("p of no effect " + p_text(verdict.at("p_value")) + ", Holm over the table " + p_text(verdict.at("p_holm")));
+    small.push_back("p of no effect " + p_text(verdict.at("p_value")) + ", Holm over the table " +
+                    p_text(verdict.at("p_holm")));
   for (auto it = verdict.at("trials").begin(); it != verdict.at("trials").end(); ++it)
-    trials.push_back(arm_of(ledger, it.key()).at("label").get<std::string>() + " " + it.value().dump());
+    trials.push_back(arm_of(ledger, it.key()).at("label").get<std::string>() + " " +
+                     it.value().dump());
   small.push_back("learning-rate trials: " + join(trials, ", "));
   std::vector<std::string> seeds;
   for (const auto& seed : verdict.at("seeds")) seeds.push_back(seed.dump());
   if (!seeds.empty()) small.push_back("seeds " + join(seeds, " "));
   facts.push_back(join(small, "; "));
   for (const auto& note : verdict.at("notes")) facts.push_back("note: " + note.get<std::string>());
-  for (const auto& run : verdict.at("diverged")) facts.push_back("diverged: " + run.get<std::string>());
+  for (const auto& run : verdict.at("diverged"))
+    facts.push_back("diverged: " + run.get<std::string>());
   return facts;
 }
 
 std::string runs_text(const Json& ledger) {
   const Json &records = ledger.at("records"), &sweep = ledger.at("sweep_records");
-  return records.at("finished").dump() + " of " + records.at("planned").dump() + " finished, " + records.at("diverged").dump() +
-         " diverged, " + records.at("absent").dump() + " absent, " + records.at("stale").dump() + " stale, " +
-         records.at("damaged").dump() + " damaged; sweep: " + sweep.at("finished").dump() + " of " + sweep.at("planned").dump() +
-         " finished, " + sweep.at("diverged").dump() + " diverged; " + fixed(ledger.at("seconds").get<double>() / 3600, 2) +
-         " hours of computing in all";
+  return records.at("finished").dump() + " of " + records.at("planned").dump() + " finished, " +
+         records.at("diverged").dump() + " diverged, " + records.at("absent").dump() + " absent, " +
+         records.at("stale").dump() + " stale, " + records.at("damaged").dump() +
+         " damaged; sweep: " + sweep.at("finished").dump() + " of " + sweep.at("planned").dump() +
+         " finished, " + sweep.at("diverged").dump() + " diverged; " +
+         fixed(ledger.at("seconds").get<double>() / 3600, 2) + " hours of computing in all";
 }
 
 std::string verdicts_text(const Json& ledger) {
   std::map<std::string, int> counts;
-  for (const auto& verdict : ledger.at("claims")) ++counts[verdict.at("verdict").get<std::string>()];
+  for (const auto& verdict : ledger.at("claims"))
+    ++counts[verdict.at("verdict").get<std::string>()];
   std::vector<std::string> parts;
   for (const auto& [verdict, n] : counts) parts.push_back(std::to_string(n) + " " + verdict);
   return join(parts, ", ");
@@ -127,7 +148,8 @@ std::string source_text(const Json& ledger) {
   std::vector<std::string> parts;
   if (source.is_object())
     for (const char* key : {"paper", "where", "values"})
-      if (source.contains(key) && source[key].is_string()) parts.push_back(source[key].get<std::string>());
+      if (source.contains(key) && source[key].is_string())
+        parts.push_back(source[key].get<std::string>());
   return join(parts, ", ");
 }
 

@@ -16,7 +16,8 @@ std::string unit_text(const Json& value, const std::string& unit);
 std::string paper_text(const Json& verdict);
 std::string here_text(const Json& verdict);
 std::string interval_text(const Json& row, const std::string& unit);
-/// What stands under a verdict: by budget, in seconds, the paper's own estimator, power, trials, notes, diverged runs.
+/// What stands under a verdict: by budget, in seconds, the paper's own estimator, power, trials,
+/// notes, diverged runs.
 std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict);
 /// "155 of 160 finished, 1 diverged, ...".
 std::string runs_text(const Json& ledger);

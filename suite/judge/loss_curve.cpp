@@ -31,11 +31,13 @@ LossCurve never_rising(const LossCurve& curve, bool* pooled) {
 }
 
 TokensNeeded tokens_needed(const LossCurve& curve, double loss) {
-  NORMBENCH_CHECK(!curve.tokens.empty() && curve.tokens.size() == curve.loss.size(), "an empty ladder");
+  NORMBENCH_CHECK(!curve.tokens.empty() && curve.tokens.size() == curve.loss.size(),
+                  "an empty ladder");
   NORMBENCH_CHECK(std::is_sorted(curve.loss.rbegin(), curve.loss.rend()), "the curve rises");
   if (loss > curve.loss.front()) return {curve.tokens.front(), Bound::kAtMost};
   if (loss < curve.loss.back()) return {curve.tokens.back(), Bound::kAtLeast};
-  // first: the first rung at or below `loss`; last: the last rung at or above it. They are equal on a rung, swapped on a flat part.
+  // first: the first rung at or below `loss`; last: the last rung at or above it. They are equal on
+  // a rung, swapped on a flat part.
   size_t first = 0, last = curve.loss.size() - 1;
   while (curve.loss[first] > loss) ++first;
   while (curve.loss[last] < loss) --last;
@@ -48,12 +50,14 @@ TokensNeeded tokens_needed(const LossCurve& curve, double loss) {
 TokensNeeded tokens_needed_smoothly(const LossCurve& curve, double loss) {
   const TokensNeeded chord = tokens_needed(curve, loss);
   const auto upper = std::upper_bound(curve.tokens.begin(), curve.tokens.end(), chord.tokens);
-  if (chord.bound != Bound::kValue || curve.tokens.size() < 3 || upper == curve.tokens.begin() || upper == curve.tokens.end())
+  if (chord.bound != Bound::kValue || curve.tokens.size() < 3 || upper == curve.tokens.begin() ||
+      upper == curve.tokens.end())
     return chord;
   std::vector<double> x;
   for (const double tokens : curve.tokens) x.push_back(std::log(tokens));
   double left = std::log(*(upper - 1)), right = std::log(*upper);
-  for (int i = 0; i < 60; ++i) {  // the spline goes through both rungs, so the bracket holds a solution
+  for (int i = 0; i < 60;
+       ++i) {  // the spline goes through both rungs, so the bracket holds a solution
     const double middle = (left + right) / 2;
     (interpolate_smoothly(x, curve.loss, middle) > loss ? left : right) = middle;
   }
@@ -73,11 +77,16 @@ double interpolate_smoothly(const std::vector<double>& x, const std::vector<doub
     }
     return sum;
   }
-  // Second derivatives m: continuous slope at inner knots; continuous third derivative at the second and the last but one (not-a-knot).
+  // Second derivatives m: continuous slope at inner knots; continuous third derivative at the
+  // second and the last but one (not-a-knot).
   Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n);
   Eigen::VectorXd b = Eigen::VectorXd::Zero(n);
-  const auto h = [&](Eigen::Index i) { return x[static_cast<size_t>(i) + 1] - x[static_cast<size_t>(i)]; };
-  const auto slope = [&](Eigen::Index i) { return (y[static_cast<size_t>(i) + 1] - y[static_cast<size_t>(i)]) / h(i); };
+  const auto h = [&](Eigen::Index i) {
+    return x[static_cast<size_t>(i) + 1] - x[static_cast<size_t>(i)];
+  };
+  const auto slope = [&](Eigen::Index i) {
+    return (y[static_cast<size_t>(i) + 1] - y[static_cast<size_t>(i)]) / h(i);
+  };
   for (Eigen::Index i = 1; i + 1 < n; ++i) {
     a(i, i - 1) = h(i - 1);
     a(i, i) = 2 * (h(i - 1) + h(i));

@@ -1,5 +1,5 @@
-// A reference's ladder: loss over token budget, one separate run a rung. And the question asked of it: how many tokens would the
-// reference need for this loss? Answered inside the ladder only.
+// A reference's ladder: loss over token budget, one separate run a rung. And the question asked of
+// it: how many tokens would the reference need for this loss? Answered inside the ladder only.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct LossCurve {
 
 enum class Bound {
   kValue,    // inside the ladder
-  kAtLeast,  // the loss is below the ladder's last: the reference needs more tokens than the ladder has
+  kAtLeast,  // the loss is below the ladder's last: the reference needs more tokens than the ladder
+             // has
   kAtMost,   // the loss is above the ladder's first
 };
 
@@ -23,19 +24,24 @@ struct TokensNeeded {
   Bound bound = Bound::kValue;
 };
 
-/// The nearest curve that never rises (pool adjacent violators, equal weights): seed noise can put a longer run above a shorter one.
+/// The nearest curve that never rises (pool adjacent violators, equal weights): seed noise can put
+/// a longer run above a shorter one.
 /// `*pooled` says whether anything had to move.
 LossCurve never_rising(const LossCurve& curve, bool* pooled = nullptr);
 
-/// Solves curve(tokens) = loss with the curve joined linearly in (ln tokens, loss); where it is flat, the geometric middle of the flat part.
-/// Outside the ladder: its nearest end, as a bound; never extrapolated. The curve must not rise.
+/// Solves curve(tokens) = loss with the curve joined linearly in (ln tokens, loss); where it is
+/// flat, the geometric middle of the flat part. Outside the ladder: its nearest end, as a bound;
+/// never extrapolated. The curve must not rise.
 TokensNeeded tokens_needed(const LossCurve& never_rising_curve, double loss);
 
-/// The same with the rungs joined by a smooth curve in (ln tokens, loss), see interpolate_smoothly(); the bracket is that of the chords. Chords lie above
-/// a convex curve and overstate a ratio by some percent when rungs are a factor 2 apart: the difference of the two says by how much.
+/// The same with the rungs joined by a smooth curve in (ln tokens, loss), see
+/// interpolate_smoothly(); the bracket is that of the chords. Chords lie above a convex curve and
+/// overstate a ratio by some percent when rungs are a factor 2 apart: the difference of the two
+/// says by how much.
 TokensNeeded tokens_needed_smoothly(const LossCurve& never_rising_curve, double loss);
 
-/// The curve through all points of (x, y) at `at`: not-a-knot cubic spline (4 points or more), parabola (3), line (2).
+/// The curve through all points of (x, y) at `at`: not-a-knot cubic spline (4 points or more),
+/// parabola (3), line (2).
 double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at);
 
 }  // namespace normbench

@@ -46,11 +46,13 @@ TEST(LossCurve, ARisingLadderIsPooledAndSaidToBe) {
   EXPECT_NEAR(curve.loss[2], 3.25, 1e-12);
   never_rising(kLadder, &pooled);
   EXPECT_FALSE(pooled);
-  EXPECT_THROW(tokens_needed({{1, 2}, {3.0, 3.1}}, 3.05), std::exception);  // the caller forgot to pool
+  EXPECT_THROW(tokens_needed({{1, 2}, {3.0, 3.1}}, 3.05),
+               std::exception);  // the caller forgot to pool
 }
 
-// Truth: the losses are 690 (ratio tokens)^-.42 with ratio 1.4, so that every budget must give 1.4. Log-linear chords between rungs that are a
-// factor 2 apart lie above the convex curve and overstate, here by 2.6 % (linear ones in tokens by 6 %).
+// Truth: the losses are 690 (ratio tokens)^-.42 with ratio 1.4, so that every budget must give 1.4.
+// Log-linear chords between rungs that are a factor 2 apart lie above the convex curve and
+// overstate, here by 2.6 % (linear ones in tokens by 6 %).
 TEST(LossCurve, FindsTheRatioOfTwoPowerLaws) {
   LossCurve reference;
   for (const double tokens : {1e6, 2e6, 4e6, 8e6}) {
@@ -61,24 +63,29 @@ TEST(LossCurve, FindsTheRatioOfTwoPowerLaws) {
     const auto needed = tokens_needed(reference, 1.7 + 690 * std::pow(1.4 * tokens, -.42));
     EXPECT_EQ(needed.bound, Bound::kValue);
     EXPECT_NEAR(needed.tokens / tokens, 1.4, .04);
-    EXPECT_NEAR(tokens_needed_smoothly(reference, 1.7 + 690 * std::pow(1.4 * tokens, -.42)).tokens / tokens, 1.4, .006);
+    EXPECT_NEAR(
+        tokens_needed_smoothly(reference, 1.7 + 690 * std::pow(1.4 * tokens, -.42)).tokens / tokens,
+        1.4, .006);
   }
 }
 
-// A cubic must be met exactly by the not-a-knot spline through any of its points, a parabola by three.
+// A cubic must be met exactly by the not-a-knot spline through any of its points, a parabola by
+// three.
 TEST(PaperEstimator, SmoothInterpolationIsExactOnPolynomials) {
   const auto cubic = [](double x) { return 2 - x + .5 * x * x - .1 * x * x * x; };
   const std::vector<double> x = {1, 2, 4, 5, 7};
   std::vector<double> y;
   for (const double v : x) y.push_back(cubic(v));
-  for (const double at : {1.0, 1.3, 3.0, 4.7, 6.9, 7.0}) EXPECT_NEAR(interpolate_smoothly(x, y, at), cubic(at), 1e-11);
+  for (const double at : {1.0, 1.3, 3.0, 4.7, 6.9, 7.0})
+    EXPECT_NEAR(interpolate_smoothly(x, y, at), cubic(at), 1e-11);
   EXPECT_NEAR(interpolate_smoothly({1, 2, 4}, {1, 4, 16}, 3), 9, 1e-12);
 }
 
 TEST(PaperEstimator, EndsWhereTheReferenceEnds) {
   EXPECT_FALSE(paper_speed_up(kLadder, 4e6, 2.99).has_value());
   EXPECT_TRUE(paper_speed_up(kLadder, 1e6, 3.7)->extrapolated);
-  EXPECT_NEAR(paper_speed_up(kLadder, 1e6, 3.4)->ratio, 1.5, 1e-12);  // linear in tokens, not in their log
+  EXPECT_NEAR(paper_speed_up(kLadder, 1e6, 3.4)->ratio, 1.5,
+              1e-12);  // linear in tokens, not in their log
 }
 
 }  // namespace

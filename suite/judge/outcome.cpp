@@ -22,11 +22,16 @@ constexpr std::array<std::pair<Outcome, const char*>, 8> kNames = {{
 
 int rank(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kReproduced: return 4;
-    case Outcome::kDirectionOnly: return 3;
-    case Outcome::kInconclusive: return 2;
-    case Outcome::kNotReproduced: return 1;
-    default: return 0;
+    case Outcome::kReproduced:
+      return 4;
+    case Outcome::kDirectionOnly:
+      return 3;
+    case Outcome::kInconclusive:
+      return 2;
+    case Outcome::kNotReproduced:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -50,8 +55,11 @@ Outcome outcome_from_name(const std::string& name, const std::string& where) {
     all.push_back(known);
   }
   const std::string hint = nearest(name, all);
-  throw UserError({.what = "unknown verdict", .where = where, .found = "\"" + name + "\"",
-                   .expected = "REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED, INCONCLUSIVE, BASELINE_UNTUNED, OUT_OF_SCALE, "
+  throw UserError({.what = "unknown verdict",
+                   .where = where,
+                   .found = "\"" + name + "\"",
+                   .expected = "REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED, INCONCLUSIVE, "
+                               "BASELINE_UNTUNED, OUT_OF_SCALE, "
                                "MACHINE_UNFIT or NOT_RUN",
                    .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
 }
@@ -66,7 +74,8 @@ void Effect::finish(double alpha) {
   s = sample_sd(values);
   p_value = t_test_p(values);
   of_values = interval = t_interval(values, alpha);
-  // A pair that is only ">= b" can be anything above b: the mean of the bounds bounds the mean from below, nothing bounds it from above.
+  // A pair that is only ">= b" can be anything above b: the mean of the bounds bounds the mean from
+  // below, nothing bounds it from above.
   if (bounded_below > 0) interval.high = Interval().high;
   if (bounded_above > 0) interval.low = Interval().low;
 }
@@ -86,7 +95,8 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
 int more_pairs(const Effect& effect, double claimed, double alpha) {
   const int n = static_cast<int>(effect.values.size());
   const int for_claim = pairs_needed(claimed, effect.s, alpha);
-  if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed)) return for_claim;
+  if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed))
+    return for_claim;
   return std::max(n + 1, pairs_needed(effect.mean, effect.s, alpha));
 }
 
@@ -102,8 +112,12 @@ Json Verdict::json() const {
               {"statistics_say", outcome_name(statistics_say)},
               {"reason", reason},
               {"paper", paper},
-              {"here", {{"estimate", or_null(estimate)}, {"low", or_null(low)}, {"high", or_null(high)}, {"unit", unit},
-                        {"bound", bound}}},
+              {"here",
+               {{"estimate", or_null(estimate)},
+                {"low", or_null(low)},
+                {"high", or_null(high)},
+                {"unit", unit},
+                {"bound", bound}}},
               {"pairs", pairs},
               {"planned_pairs", planned_pairs},
               {"budgets", budgets},

@@ -23,22 +23,25 @@ enum class Outcome {
 const char* outcome_name(Outcome outcome);
 /// Throws UserError for a name that is none.
 Outcome outcome_from_name(const std::string& name, const std::string& where);
-/// Whether `now` says less than `committed`: REPRODUCED > DIRECTION_ONLY > INCONCLUSIVE > NOT_REPRODUCED. The others say nothing
-/// about the claim: losing an answer for one of them is "less", too.
+/// Whether `now` says less than `committed`: REPRODUCED > DIRECTION_ONLY > INCONCLUSIVE >
+/// NOT_REPRODUCED. The others say nothing about the claim: losing an answer for one of them is
+/// "less", too.
 bool falls_below(Outcome now, Outcome committed);
 
-/// A measured effect on a scale where 0 is "no effect" and the claim is positive (ln of a ratio, nats gained, ...).
+/// A measured effect on a scale where 0 is "no effect" and the claim is positive (ln of a ratio,
+/// nats gained, ...).
 struct Effect {
   std::vector<double> values;  // one a pair; a censored pair holds its bound
   int bounded_below = 0;       // pairs whose value is only ">= it"
   int bounded_above = 0;       // pairs whose value is only "<= it"
-  /// The difference of losses at equal budget, never censored, positive when the challenger is better: with censored pairs, the direction
-  /// must stand on it (n equal bounds have no spread, so their t interval would be too sure).
+  /// The difference of losses at equal budget, never censored, positive when the challenger is
+  /// better: with censored pairs, the direction must stand on it (n equal bounds have no spread, so
+  /// their t interval would be too sure).
   std::optional<Interval> equal_budget = {};
 
   double mean = 0, s = 0, p_value = 1;
-  Interval of_values = {};   // t interval of `values`
-  Interval interval = {};    // the same, open where censored pairs open it
+  Interval of_values = {};    // t interval of `values`
+  Interval interval = {};     // the same, open where censored pairs open it
   bool has_interval = false;  // n >= 2
   /// Fills in the rest from `values`.
   void finish(double alpha);
@@ -46,13 +49,13 @@ struct Effect {
 
 /// The verdict of the statistics alone. `claimed` > 0.
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
-///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open and their bounds do not reach it
-///   NOT_REPRODUCED  it lies below 0
-///   INCONCLUSIVE    it holds 0
+///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
+///   and their bounds do not reach it NOT_REPRODUCED  it lies below 0 INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
 
-/// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the measured one, is found with 80 % power; always
-/// more than there are. 1001 stands for "more than 1000".
+/// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the
+/// measured one, is found with 80 % power; always more than there are. 1001 stands for "more than
+/// 1000".
 int more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {
@@ -60,19 +63,19 @@ struct Verdict {
   Outcome outcome = Outcome::kNotRun;
   Outcome statistics_say = Outcome::kNotRun;  // before scale, tuning and machine were looked at
   std::string reason;                         // one plain sentence
-  Json paper;                                 // {"value", "unit", "how", "where"}; null for a margin
-  std::string unit;                           // "x" (ratio), "nats", "%"
+  Json paper;        // {"value", "unit", "how", "where"}; null for a margin
+  std::string unit;  // "x" (ratio), "nats", "%"
   std::optional<double> estimate, low, high;  // in `unit`; an end that is absent is open
-  std::string bound;                          // "", ">=", "<=": what `estimate` is when most pairs are censored
+  std::string bound;  // "", ">=", "<=": what `estimate` is when most pairs are censored
   int pairs = 0, planned_pairs = 0;
-  std::vector<int64_t> budgets, seeds;        // that the estimate rests on
-  std::optional<double> detectable;           // smallest effect found with 80 % power, in `unit`
-  std::optional<int> pairs_needed;            // set for INCONCLUSIVE
-  std::optional<double> p_value, p_holm;      // of "no effect"; adjusted over the table's verdicts
+  std::vector<int64_t> budgets, seeds;    // that the estimate rests on
+  std::optional<double> detectable;       // smallest effect found with 80 % power, in `unit`
+  std::optional<int> pairs_needed;        // set for INCONCLUSIVE
+  std::optional<double> p_value, p_holm;  // of "no effect"; adjusted over the table's verdicts
   Json per_budget = Json::array();
-  Json seconds, paper_estimator;              // beside the token ratio; null where they do not apply
-  Json smooth;                                // the same statistics with the rungs joined by a smooth curve; or null
-  Json trials = Json::object();               // [arm]: learning rates tried
+  Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply
+  Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null
+  Json trials = Json::object();  // [arm]: learning rates tried
   std::vector<std::string> diverged, missing, notes;
 
   Json json() const;

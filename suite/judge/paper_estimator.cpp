@@ -14,12 +14,13 @@ std::optional<PaperSpeedUp> paper_speed_up(const LossCurve& reference, double ch
   size_t i = 0;  // the first chord whose lower end is at or below the loss
   while (i + 2 < d.size() && loss[i + 1] > challenger_loss) ++i;
   if (challenger_loss < loss[i + 1] || loss[i] == loss[i + 1]) return std::nullopt;
-  const double tokens = d[i] + (loss[i] - challenger_loss) / (loss[i] - loss[i + 1]) * (d[i + 1] - d[i]);
+  const double tokens =
+      d[i] + (loss[i] - challenger_loss) / (loss[i] - loss[i + 1]) * (d[i + 1] - d[i]);
   return PaperSpeedUp{tokens / challenger_tokens, challenger_loss > loss.front()};
 }
 
-std::optional<double> paper_headline(const LossCurve& reference, const LossCurve& challenger, double from_tokens,
-                                     int steps) {
+std::optional<double> paper_headline(const LossCurve& reference, const LossCurve& challenger,
+                                     double from_tokens, int steps) {
   if (reference.tokens.size() < 2 || challenger.tokens.empty()) return std::nullopt;
   const double from = std::max(from_tokens, challenger.tokens.front());
   const double to = challenger.tokens.back();
@@ -32,7 +33,8 @@ std::optional<double> paper_headline(const LossCurve& reference, const LossCurve
   int count = 0;
   for (int i = 0; i <= steps; ++i) {
     const double d = from + (to - from) * i / steps;
-    const auto point = paper_speed_up(reference, d, interpolate_smoothly(challenger.tokens, challenger.loss, d));
+    const auto point =
+        paper_speed_up(reference, d, interpolate_smoothly(challenger.tokens, challenger.loss, d));
     if (!point) break;  // the paper's curve ends at the first D without reference
     sum += point->ratio;
     ++count;

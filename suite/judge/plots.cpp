@@ -18,41 +18,49 @@ namespace normbench {
 namespace {
 
 // Okabe and Ito's palette: told apart by colour-blind readers, on light and dark ground.
-constexpr std::array<const char*, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999"};
+constexpr std::array<const char*, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                "#E69F00", "#56B4E9", "#999999"};
 constexpr std::array<int, 7> kPoints = {7, 5, 9, 11, 13, 6, 4};
 
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
 // Empty when the program is not there or fails.
 std::string run_gnuplot(const std::string& gnuplot, const std::string& script) {
   if (gnuplot.empty()) return "";
-  const auto path = std::filesystem::temp_directory_path() / ("normbench-" + std::to_string(::getpid()) + ".gp");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("normbench-" + std::to_string(::getpid()) + ".gp");
   write_file_atomically(path.string(), script);
   std::string svg;
-  if (FILE* pipe = ::popen((gnuplot + " '" + path.string() + "' 2>/dev/null").c_str(), "r"); pipe != nullptr) {
+  if (FILE* pipe = ::popen((gnuplot + " '" + path.string() + "' 2>/dev/null").c_str(), "r");
+      pipe != nullptr) {
     std::array<char, 65536> buffer;
-    for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) svg.append(buffer.data(), n);
+    for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+      svg.append(buffer.data(), n);
     if (::pclose(pipe) != 0) svg.clear();
   }
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
   const size_t start = svg.find("<svg");
-  return start == std::string::npos || svg.find("</svg>") == std::string::npos ? "" : svg.substr(start);
+  return start == std::string::npos || svg.find("</svg>") == std::string::npos ? ""
+                                                                               : svg.substr(start);
 }
 
 // Ink of the page, no ids shared between plots, no title that browsers show as a tooltip.
 std::string for_page(std::string svg, int id) {
   const std::string prefix = "p" + std::to_string(id);
-  for (const char* name : {"gpDot", "gpPt", "gnuplot_canvas", "gnuplot_plot_", "textbox", "greybox"})
+  for (const char* name :
+       {"gpDot", "gpPt", "gnuplot_canvas", "gnuplot_plot_", "textbox", "greybox"})
     svg = replace_all(svg, name, prefix + name);
   svg = replace_all(svg, "'black'", "'currentColor'");
   svg = replace_all(svg, "fill=\"black\"", "fill=\"currentColor\"");
   svg = replace_all(svg, " color=\"black\"", "");
   svg = replace_all(svg, "color=\"white\"", "");
-  for (const auto& [open, close] : {std::pair<std::string, std::string>{"<title>Gnuplot</title>", ""}, {"<desc>", "</desc>"}}) {
+  for (const auto& [open, close] :
+       {std::pair<std::string, std::string>{"<title>Gnuplot</title>", ""}, {"<desc>", "</desc>"}}) {
     const size_t start = svg.find(open);
     if (start == std::string::npos) continue;
     svg.erase(start, close.empty() ? open.size() : svg.find(close, start) + close.size() - start);
@@ -69,15 +77,20 @@ std::string style_of(const Json& ledger, const std::string& arm) {
     ++i;
   }
   const bool warns = !arm_of(ledger, arm).at("warning").get<std::string>().empty();
-  return std::string(" lc rgb '") + kColors[i % kColors.size()] + "' pt " + std::to_string(kPoints[i % kPoints.size()]) + " ps 0.6 lw 1.6" +
-         (warns ? " dt 2" : "");
+  return std::string(" lc rgb '") + kColors[i % kColors.size()] + "' pt " +
+         std::to_string(kPoints[i % kPoints.size()]) + " ps 0.6 lw 1.6" + (warns ? " dt 2" : "");
 }
 
-std::string label_of(const Json& ledger, const std::string& arm) { return arm_of(ledger, arm).at("label"); }
+std::string label_of(const Json& ledger, const std::string& arm) {
+  return arm_of(ledger, arm).at("label");
+}
 
 std::string preamble(const std::string& x, const std::string& y) {
-  return "set terminal svg size 640,420 dynamic noenhanced font 'sans-serif,14'\nset border 3\nset tics nomirror out\n"
-         "set grid lc rgb '#888888' lw 0.3 dt 3\nset key top right samplen 2 spacing 1.1\nset xlabel " + quoted(x) + "\nset ylabel " + quoted(y) + "\n";
+  return "set terminal svg size 640,420 dynamic noenhanced font 'sans-serif,14'\nset border 3\nset "
+         "tics nomirror out\n"
+         "set grid lc rgb '#888888' lw 0.3 dt 3\nset key outside top center horizontal samplen "
+         "2\nset xlabel " +
+         quoted(x) + "\nset ylabel " + quoted(y) + "\n";
 }
 
 std::string number(double value) { return Json(value).dump(); }
@@ -87,8 +100,8 @@ std::string token_axis(const std::set<double>& ticks) {
   std::vector<std::string> marks;
   for (const double tick : ticks) marks.push_back(quoted(tokens_text(tick)) + " " + fixed(tick, 0));
   const double room = std::pow(*ticks.rbegin() / *ticks.begin(), .04) + .02;
-  return "set logscale x\nset xrange [" + number(*ticks.begin() / room) + ":" + number(*ticks.rbegin() * room) + "]\nset xtics (" +
-         join(marks, ", ") + ")\n";
+  return "set logscale x\nset xrange [" + number(*ticks.begin() / room) + ":" +
+         number(*ticks.rbegin() * room) + "]\nset xtics (" + join(marks, ", ") + ")\n";
 }
 
 std::string ladder_script(const Json& ledger, const std::string& dataset) {
@@ -97,16 +110,18 @@ std::string ladder_script(const Json& ledger, const std::string& dataset) {
   for (const auto& arm : ledger.at("arms")) {
     std::string rows;
     for (const auto& row : ledger.at("losses")) {
-      if (row.at("dataset") != dataset || row.at("arm") != arm.at("name") || !row.at("mean").is_number()) continue;
+      if (row.at("dataset") != dataset || row.at("arm") != arm.at("name") ||
+          !row.at("mean").is_number())
+        continue;
       budgets.insert(row.at("budget").get<double>());
-      rows += number(row.at("budget").get<double>()) + " " + number(row.at("mean").get<double>()) + " " +
-              number(row.at("s").is_number() ? row.at("s").get<double>() : 0) + "\n";
+      rows += number(row.at("budget").get<double>()) + " " + number(row.at("mean").get<double>()) +
+              " " + number(row.at("s").is_number() ? row.at("s").get<double>() : 0) + "\n";
     }
     if (rows.empty()) continue;
     const std::string name = "$d" + std::to_string(std::count(data.begin(), data.end(), '$'));
     data += name + " << EOD\n" + rows + "EOD\n";
-    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2:3 with yerrorlines" + style_of(ledger, arm.at("name")) + " title " +
-             quoted(arm.at("label"));
+    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2:3 with yerrorlines" +
+             style_of(ledger, arm.at("name")) + " title " + quoted(arm.at("label"));
   }
   if (plots.empty()) return "";
   return preamble("token budget (log)", "validation loss, nats per token") + token_axis(budgets) +
@@ -124,13 +139,16 @@ std::string curves_script(const Json& ledger, const std::string& dataset) {
       rows += number(point[0].get<double>()) + " " + number(point[1].get<double>()) + "\n";
     const std::string name = "$d" + std::to_string(std::count(data.begin(), data.end(), '$'));
     data += name + " << EOD\n" + rows + "EOD\n";
-    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2 with lines" + style_of(ledger, curve.at("arm")) + " title " +
+    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2 with lines" +
+             style_of(ledger, curve.at("arm")) + " title " +
              quoted(label_of(ledger, curve.at("arm")));
   }
   if (plots.empty()) return "";
   std::set<double> ticks;
-  for (double tick = longest; tick > longest / 100; tick /= 4) ticks.insert(std::round(tick));  // the curves begin at 1/128
-  return preamble("tokens (log)", "training loss, nats per token") + token_axis(ticks) + data + plots + "\n";
+  for (double tick = longest; tick > longest / 100; tick /= 4)
+    ticks.insert(std::round(tick));  // the curves begin at 1/128
+  return preamble("tokens (log)", "training loss, nats per token") + token_axis(ticks) + data +
+         plots + "\n";
 }
 
 std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t budget) {
@@ -142,7 +160,8 @@ std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t
     for (const auto& trial : point.at("trials")) {
       rates.insert(trial.at("peak_lr").get<double>());
       if (!trial.at("loss").is_number()) continue;
-      rows += number(trial.at("peak_lr").get<double>()) + " " + number(trial.at("loss").get<double>()) + "\n";
+      rows += number(trial.at("peak_lr").get<double>()) + " " +
+              number(trial.at("loss").get<double>()) + "\n";
     }
     if (rows.empty()) continue;
     if (point.at("parabola").is_array()) {
@@ -155,19 +174,23 @@ std::string sweep_script(const Json& ledger, const std::string& dataset, int64_t
     }
     const std::string name = "$d" + std::to_string(std::count(data.begin(), data.end(), '$'));
     data += name + " << EOD\n" + rows + "EOD\n";
-    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2 with points" + style_of(ledger, point.at("arm")) + " title " +
+    plots += (plots.empty() ? "plot " : ", ") + name + " using 1:2 with points" +
+             style_of(ledger, point.at("arm")) + " title " +
              quoted(label_of(ledger, point.at("arm")));
     if (!fit.empty()) {
       const std::string fit_name = "$d" + std::to_string(std::count(data.begin(), data.end(), '$'));
       data += fit_name + " << EOD\n" + fit + "EOD\n";
-      plots += ", " + fit_name + " using 1:2 with lines" + style_of(ledger, point.at("arm")) + " notitle";
+      plots += ", " + fit_name + " using 1:2 with lines" + style_of(ledger, point.at("arm")) +
+               " notitle";
     }
   }
   if (plots.empty()) return "";
   std::vector<std::string> marks;
   for (const double rate : rates) marks.push_back(quoted(number(rate)) + " " + number(rate));
-  return preamble("peak learning rate (log)", "validation loss, nats per token") + "set logscale x\nset xtics rotate by -40 (" + join(marks, ", ") + ")\n" +
-         "set xrange [" + number(*rates.begin() / 1.15) + ":" + number(*rates.rbegin() * 1.15) + "]\n" + data + plots + "\n";
+  return preamble("peak learning rate (log)", "validation loss, nats per token") +
+         "set logscale x\nset xtics rotate by -40 (" + join(marks, ", ") + ")\n" + "set xrange [" +
+         number(*rates.begin() / 1.15) + ":" + number(*rates.rbegin() * 1.15) + "]\n" + data +
+         plots + "\n";
 }
 
 }  // namespace
@@ -177,18 +200,25 @@ std::vector<Plot> draw_plots(const Json& ledger, const std::string& gnuplot, int
   const auto add = [&](const std::string& script, const std::string& caption) {
     if (script.empty()) return;
     const std::string svg = run_gnuplot(gnuplot, script);
-    if (!svg.empty()) plots.push_back({caption, for_page(svg, first_id + static_cast<int>(plots.size()))});
+    if (!svg.empty())
+      plots.push_back({caption, for_page(svg, first_id + static_cast<int>(plots.size()))});
   };
   for (const auto& entry : ledger.at("datasets")) {
     const std::string dataset = entry;
-    add(ladder_script(ledger, dataset), dataset + ": the ladder. Each point is the mean of separate runs that end there; bars are one sd.");
-    add(curves_script(ledger, dataset), dataset + ": training loss of the longest budget, mean over seeds. It decides nothing: rankings turn during the decay.");
+    add(ladder_script(ledger, dataset), dataset +
+                                            ": the ladder. Each point is the mean of separate runs "
+                                            "that end there; bars are one sd.");
+    add(curves_script(ledger, dataset),
+        dataset +
+            ": training loss of the longest budget, mean over seeds. It decides nothing: rankings "
+            "turn during the decay.");
     std::set<int64_t> budgets;
     for (const auto& point : ledger.at("tuning"))
       if (point.at("dataset") == dataset) budgets.insert(point.at("budget").get<int64_t>());
     for (const int64_t budget : budgets)
-      add(sweep_script(ledger, dataset, budget), dataset + ": learning-rate sweep at " + tokens_text(static_cast<double>(budget)) +
-                                                     " tokens, with the parabola through the best trial and its neighbours.");
+      add(sweep_script(ledger, dataset, budget),
+          dataset + ": learning-rate sweep at " + tokens_text(static_cast<double>(budget)) +
+              " tokens, with the parabola through the best trial and its neighbours.");
   }
   return plots;
 }
@@ -209,21 +239,34 @@ std::string forest_svg(const Json& verdict) {
   take(low, here.at("low"));
   take(high, here.at("high"));
   if (!estimate) return "";
-  double from = *std::min_element(all.begin(), all.end()), to = *std::max_element(all.begin(), all.end());
+  double from = *std::min_element(all.begin(), all.end()),
+         to = *std::max_element(all.begin(), all.end());
   const double margin = std::max(1e-6, .12 * (to - from));
   from -= margin, to += margin;
   const auto x = [&](double value) { return fixed(200 * (value - from) / (to - from), 1); };
-  std::string svg = "<svg class=\"forest\" viewBox=\"0 0 200 34\" role=\"img\" aria-label=\"interval, paper and no effect on one axis\">";
-  svg += "<line x1=\"" + x(0) + "\" x2=\"" + x(0) + "\" y1=\"2\" y2=\"32\" stroke=\"currentColor\" stroke-dasharray=\"2 2\" opacity=\".6\"/>";
+  std::string svg =
+      "<svg class=\"forest\" viewBox=\"0 0 200 34\" role=\"img\" aria-label=\"interval, paper and "
+      "no effect on one axis\">";
+  svg += "<line x1=\"" + x(0) + "\" x2=\"" + x(0) +
+         "\" y1=\"2\" y2=\"32\" stroke=\"currentColor\" stroke-dasharray=\"2 2\" opacity=\".6\"/>";
   if (low || high) {
-    svg += "<line x1=\"" + (low ? x(*low) : std::string("3")) + "\" x2=\"" + (high ? x(*high) : std::string("197")) +
+    svg += "<line x1=\"" + (low ? x(*low) : std::string("3")) + "\" x2=\"" +
+           (high ? x(*high) : std::string("197")) +
            "\" y1=\"17\" y2=\"17\" stroke=\"currentColor\" stroke-width=\"2\"/>";
-    if (!low) svg += "<path d=\"M8 12 L2 17 L8 22\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>";
-    if (!high) svg += "<path d=\"M192 12 L198 17 L192 22\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>";
+    if (!low)
+      svg +=
+          "<path d=\"M8 12 L2 17 L8 22\" fill=\"none\" stroke=\"currentColor\" "
+          "stroke-width=\"2\"/>";
+    if (!high)
+      svg +=
+          "<path d=\"M192 12 L198 17 L192 22\" fill=\"none\" stroke=\"currentColor\" "
+          "stroke-width=\"2\"/>";
   }
   svg += "<circle cx=\"" + x(*estimate) + "\" cy=\"17\" r=\"4.5\" fill=\"currentColor\"/>";
   if (paper)
-    svg += "<path transform=\"translate(" + x(*paper) + " 17)\" d=\"M0 -7 L6 0 L0 7 L-6 0 Z\" fill=\"none\" stroke=\"var(--accent)\" stroke-width=\"2\"/>";
+    svg += "<path transform=\"translate(" + x(*paper) +
+           " 17)\" d=\"M0 -7 L6 0 L0 7 L-6 0 Z\" fill=\"none\" stroke=\"var(--accent)\" "
+           "stroke-width=\"2\"/>";
   return svg + "</svg>";
 }
 

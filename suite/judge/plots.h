@@ -13,8 +13,8 @@ struct Plot {
   std::string svg;
 };
 
-/// Ladder, training curves and sweeps of one ledger. Empty when gnuplot cannot be run or fails. `first_id` keeps the ids inside the
-/// SVGs of one page apart.
+/// Ladder, training curves and sweeps of one ledger. Empty when gnuplot cannot be run or fails.
+/// `first_id` keeps the ids inside the SVGs of one page apart.
 std::vector<Plot> draw_plots(const Json& ledger, const std::string& gnuplot, int first_id);
 
 /// A bar that needs no gnuplot: the interval of one verdict, the paper's value, and "no effect".

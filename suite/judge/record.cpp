@@ -20,19 +20,24 @@ Record& give_up(Record& record, RecordState state, const std::string& reason) {
   return record;
 }
 
-std::string differs(const std::string& what, const std::string& found, const std::string& expected) {
+std::string differs(const std::string& what, const std::string& found,
+                    const std::string& expected) {
   return what + " is " + found + ", expected " + expected;
 }
 
 std::string string_at(const Json& json, const char* key) {
-  return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+  return json.is_object() && json.contains(key) && json[key].is_string()
+             ? json[key].get<std::string>()
+             : "";
 }
 
 // Empty when `config` is the planned one.
 std::string difference_from_plan(const Json& config, const RunRef& run) {
   const auto compare = [&](const char* key, const Json& planned) -> std::string {
     const Json found = config.contains(key) ? config[key] : Json();
-    return found == planned ? "" : differs(std::string("the configuration's ") + key, found.dump(), planned.dump());
+    return found == planned
+               ? ""
+               : differs(std::string("the configuration's ") + key, found.dump(), planned.dump());
   };
   for (const auto& text : {compare("seed", run.seed), compare("token_budget", run.token_budget),
                            compare("dataset", run.dataset), compare("peak_lr", run.peak_lr)})
@@ -41,18 +46,21 @@ std::string difference_from_plan(const Json& config, const RunRef& run) {
 }
 
 // Empty when the step lines are those of a whole run.
-std::string fault_of_steps(const std::vector<std::string>& lines, const Json& summary, const RunRef& run) {
+std::string fault_of_steps(const std::vector<std::string>& lines, const Json& summary,
+                           const RunRef& run) {
   const auto steps = summary.at("steps").get<int64_t>();
   if (static_cast<int64_t>(lines.size()) != steps)
     return differs("the number of step lines", std::to_string(lines.size()), std::to_string(steps));
   if (lines.empty()) return "there is no step line";
   const Json first = Json::parse(lines.front()), last = Json::parse(lines.back());
   if (first.at("step") != 1) return differs("the first step", first.at("step").dump(), "1");
-  if (last.at("step") != steps) return differs("the last step", last.at("step").dump(), std::to_string(steps));
+  if (last.at("step") != steps)
+    return differs("the last step", last.at("step").dump(), std::to_string(steps));
   if (last.at("tokens") != summary.at("tokens"))
     return differs("the last step's tokens", last.at("tokens").dump(), summary.at("tokens").dump());
   if (summary.at("status") == "finished" && last.at("tokens") != run.token_budget)
-    return differs("the last step's tokens", last.at("tokens").dump(), "the budget " + std::to_string(run.token_budget));
+    return differs("the last step's tokens", last.at("tokens").dump(),
+                   "the budget " + std::to_string(run.token_budget));
   return "";
 }
 
@@ -60,18 +68,24 @@ std::string fault_of_steps(const std::vector<std::string>& lines, const Json& su
 
 const char* record_state_name(RecordState state) {
   switch (state) {
-    case RecordState::kFinished: return "finished";
-    case RecordState::kDiverged: return "diverged";
-    case RecordState::kAbsent: return "absent";
-    case RecordState::kDamaged: return "damaged";
-    case RecordState::kStale: return "stale";
+    case RecordState::kFinished:
+      return "finished";
+    case RecordState::kDiverged:
+      return "diverged";
+    case RecordState::kAbsent:
+      return "absent";
+    case RecordState::kDamaged:
+      return "damaged";
+    case RecordState::kStale:
+      return "stale";
   }
   return "?";
 }
 
 double Record::validation_loss() const {
   NORMBENCH_CHECK(usable(), run.name + " is " + record_state_name(state));
-  return diverged() ? std::numeric_limits<double>::infinity() : summary.at("validation_loss").get<double>();
+  return diverged() ? std::numeric_limits<double>::infinity()
+                    : summary.at("validation_loss").get<double>();
 }
 
 std::string Record::numeric_class() const { return string_at(manifest, "numeric_class"); }
@@ -85,14 +99,16 @@ double number_in_line(const std::string& line, const std::string& key) {
   return value;
 }
 
-Record load_record(const std::string& runs_folder, const RunRef& run, const std::optional<std::string>& numeric_digest) {
+Record load_record(const std::string& runs_folder, const RunRef& run,
+                   const std::optional<std::string>& numeric_digest) {
   Record record;
   record.run = run;
   const std::string folder = runs_folder + "/" + run.run_id;
   if (!std::filesystem::exists(folder + "/summary.json"))
     return give_up(record, RecordState::kAbsent,
-                   std::filesystem::exists(folder) ? "the run has begun, but is not finished (no summary.json)"
-                                                   : "there is no folder " + run.run_id);
+                   std::filesystem::exists(folder)
+                       ? "the run has begun, but is not finished (no summary.json)"
+                       : "there is no folder " + run.run_id);
   try {
     record.manifest = read_json(folder + "/manifest.json");
     record.summary = read_json(folder + "/summary.json");
@@ -101,21 +117,28 @@ Record load_record(const std::string& runs_folder, const RunRef& run, const std:
       return give_up(record, RecordState::kDamaged, reason);
     };
     if (manifest.at("schema") != "normbench-run-1")
-      return damaged(differs("the manifest's schema", manifest.at("schema").dump(), "normbench-run-1"));
+      return damaged(
+          differs("the manifest's schema", manifest.at("schema").dump(), "normbench-run-1"));
     if (summary.at("schema") != "normbench-summary-1")
-      return damaged(differs("the summary's schema", summary.at("schema").dump(), "normbench-summary-1"));
+      return damaged(
+          differs("the summary's schema", summary.at("schema").dump(), "normbench-summary-1"));
     if (manifest.at("run_id") != run.run_id)
-      return damaged(differs("the manifest's run id", manifest.at("run_id").dump(), run.run_id + " (another run's record?)"));
+      return damaged(differs("the manifest's run id", manifest.at("run_id").dump(),
+                             run.run_id + " (another run's record?)"));
     if (summary.at("run_id") != run.run_id)
-      return damaged(differs("the summary's run id", summary.at("run_id").dump(), run.run_id + " (another run's record?)"));
+      return damaged(differs("the summary's run id", summary.at("run_id").dump(),
+                             run.run_id + " (another run's record?)"));
     const Json& config = manifest.at("config");
     if (run_id_of(config) != run.run_id)
       return damaged(differs("the hash of the configuration", run_id_of(config), run.run_id));
     if (const auto text = difference_from_plan(config, run); !text.empty()) return damaged(text);
     size_t cut = 0;
     record.step_lines = read_record_lines(folder + "/steps.jsonl.zst", &cut);
-    if (cut > 0) return damaged("steps.jsonl.zst ends in the middle of a frame (" + std::to_string(cut) + " bytes)");
-    if (const auto text = fault_of_steps(record.step_lines, summary, run); !text.empty()) return damaged(text);
+    if (cut > 0)
+      return damaged("steps.jsonl.zst ends in the middle of a frame (" + std::to_string(cut) +
+                     " bytes)");
+    if (const auto text = fault_of_steps(record.step_lines, summary, run); !text.empty())
+      return damaged(text);
     const std::string digest = record_digest(manifest, record.step_lines, summary);
     if (summary.at("record_digest") != digest)
       return damaged("the record was changed after the run: " +
@@ -123,13 +146,14 @@ Record load_record(const std::string& runs_folder, const RunRef& run, const std:
     const std::string status = summary.at("status");
     if (status != "finished" && status != "diverged")
       return damaged(differs("the status", status, "finished or diverged"));
-    if (status == "finished" &&
-        double_bits(summary.at("validation_loss").get<double>()) != summary.at("validation_loss_bits"))
+    if (status == "finished" && double_bits(summary.at("validation_loss").get<double>()) !=
+                                    summary.at("validation_loss_bits"))
       return damaged("the validation loss and its bits disagree");
     if (numeric_digest && manifest.at("numeric_digest") != *numeric_digest)
       return give_up(record, RecordState::kStale,
-                     "the run's numeric digest is " + manifest.at("numeric_digest").get<std::string>() +
-                         ", this build's is " + *numeric_digest + ": the arm computes something else today");
+                     "the run's numeric digest is " +
+                         manifest.at("numeric_digest").get<std::string>() + ", this build's is " +
+                         *numeric_digest + ": the arm computes something else today");
     record.state = status == "finished" ? RecordState::kFinished : RecordState::kDiverged;
   } catch (const std::exception& e) {
     give_up(record, RecordState::kDamaged, e.what());
@@ -144,11 +168,13 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
   const auto work = [&] {
     for (size_t i; (i = next++) < runs.size();) {
       const auto digest = numeric_digests.find(runs[i].arm);
-      records[i] = load_record(runs_folder, runs[i],
-                               digest == numeric_digests.end() ? std::nullopt : std::optional(digest->second));
+      records[i] = load_record(
+          runs_folder, runs[i],
+          digest == numeric_digests.end() ? std::nullopt : std::optional(digest->second));
     }
   };
-  // Decompression and hashing of some hundred files: two threads keep a judgement of a large table under a second.
+  // Decompression and hashing of some hundred files: two threads keep a judgement of a large table
+  // under a second.
   std::thread helper(work);
   work();
   helper.join();
@@ -156,16 +182,21 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
   std::map<std::string, std::string> first_with_steps, first_with_place;
   for (auto& record : records) {
     const RunRef& run = record.run;
-    const std::string place = canonical(Json{run.arm, run.dataset, run.token_budget, run.seed, run.peak_lr});
+    const std::string place =
+        canonical(Json{run.arm, run.dataset, run.token_budget, run.seed, run.peak_lr});
     const auto [planned, is_new] = first_with_place.emplace(place, run.name);
-    if (!is_new) give_up(record, RecordState::kDamaged, "the seed is planned twice, see " + planned->second);
+    if (!is_new)
+      give_up(record, RecordState::kDamaged, "the seed is planned twice, see " + planned->second);
     if (!record.usable()) continue;
-    // Two seeds of an arm start from other weights and see other data: equal steps are a copied file.
+    // Two seeds of an arm start from other weights and see other data: equal steps are a copied
+    // file.
     const std::string steps = string_at(record.summary, "steps_digest");
     const std::string key = canonical(Json{run.arm, run.dataset, run.token_budget, steps});
     const auto [other, is_first] = first_with_steps.emplace(key, run.name + " " + run.run_id);
-    if (!is_first && !steps.empty() && run.run_id != other->second.substr(other->second.rfind(' ') + 1))
-      give_up(record, RecordState::kDamaged, "its steps are those of " + other->second + ": one of the two is a copy");
+    if (!is_first && !steps.empty() &&
+        run.run_id != other->second.substr(other->second.rfind(' ') + 1))
+      give_up(record, RecordState::kDamaged,
+              "its steps are those of " + other->second + ": one of the two is a copy");
   }
   return records;
 }

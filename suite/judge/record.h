@@ -1,4 +1,5 @@
-// Reads one run record and says whether it may be believed. Everything that judge knows about a run comes through here.
+// Reads one run record and says whether it may be believed. Everything that judge knows about a run
+// comes through here.
 #pragma once
 
 #include <optional>
@@ -33,14 +34,16 @@ struct Record {
   std::string numeric_class() const;
 };
 
-/// Loads <runs_folder>/<run_id> and checks: schema; run id of folder, manifest, summary and hash of the configuration are one;
-/// seed, budget, dataset and rate of the configuration are the planned ones; every step line from 1 to the last is there, and the last one stands at the
-/// budget; the record digest. `numeric_digest`: that of the arm today; none = unknown, then staleness is not judged.
-/// Never throws for a bad record: the state says it.
-Record load_record(const std::string& runs_folder, const RunRef& run, const std::optional<std::string>& numeric_digest);
+/// Loads <runs_folder>/<run_id> and checks: schema; run id of folder, manifest, summary and hash of
+/// the configuration are one; seed, budget, dataset and rate of the configuration are the planned
+/// ones; every step line from 1 to the last is there, and the last one stands at the budget; the
+/// record digest. `numeric_digest`: that of the arm today; none = unknown, then staleness is not
+/// judged. Never throws for a bad record: the state says it.
+Record load_record(const std::string& runs_folder, const RunRef& run,
+                   const std::optional<std::string>& numeric_digest);
 
-/// Loads many, and demotes to damaged what cannot be true together: two seeds with the same steps digest are one run and
-/// a copy of it; a run planned twice.
+/// Loads many, and demotes to damaged what cannot be true together: two seeds with the same steps
+/// digest are one run and a copy of it; a run planned twice.
 std::vector<Record> load_records(const std::string& runs_folder, const std::vector<RunRef>& runs,
                                  const std::map<std::string, std::string>& numeric_digests);
 

@@ -13,7 +13,10 @@ namespace {
 
 class RecordTest : public ::testing::Test {
  protected:
-  RecordTest() : input(testing::synthetic_input(options)), run(input.runs.front()), other(input.runs.back()) {
+  RecordTest()
+      : input(testing::synthetic_input(options)),
+        run(input.runs.front()),
+        other(input.runs.back()) {
     testing::write_record(folder.path(), run, options);
   }
   Record load() { return load_record(folder.path(), run, "digest of " + run.arm); }
@@ -68,12 +71,14 @@ TEST_F(RecordTest, AnEditedManifestIsSeen) {
 }
 
 TEST_F(RecordTest, AnEditedConfigurationIsSeenEvenIfItIsSealedAgain) {
-  testing::write_record(folder.path(), run, options, {.manifest = [](Json& m) { m["config"]["peak_lr"] = .5; }});
+  testing::write_record(folder.path(), run, options,
+                        {.manifest = [](Json& m) { m["config"]["peak_lr"] = .5; }});
   expect(RecordState::kDamaged, "hash of the configuration");
 }
 
 TEST_F(RecordTest, ALossAndItsBitsMustAgree) {
-  testing::write_record(folder.path(), run, options, {.summary = [](Json& s) { s["validation_loss"] = 1.0; }});
+  testing::write_record(folder.path(), run, options,
+                        {.summary = [](Json& s) { s["validation_loss"] = 1.0; }});
   expect(RecordState::kDamaged, "bits disagree");
 }
 
@@ -92,19 +97,27 @@ TEST_F(RecordTest, APlannedSeedThatIsNotTheRecordsIsSeen) {
 TEST_F(RecordTest, AnEditedStepIsSeen) {
   testing::write_record(folder.path(), run, options);
   Json manifest = read_json(file("manifest.json")), summary = read_json(file("summary.json"));
-  testing::write_record(folder.path(), run, options, {.lines = [](auto& lines) { lines[3].replace(lines[3].find("\"lr\""), 4, "\"lR\""); }});
+  testing::write_record(folder.path(), run, options, {.lines = [](auto& lines) {
+                          lines[3].replace(lines[3].find("\"lr\""), 4, "\"lR\"");
+                        }});
   write_json(file("summary.json"), summary);
   expect(RecordState::kDamaged, "changed after the run");
 }
 
 TEST_F(RecordTest, AMissingStepIsSeenEvenIfItIsSealedAgain) {
-  testing::write_record(folder.path(), run, options, {.lines = [](auto& lines) { lines.erase(lines.begin() + 5); }});
+  testing::write_record(folder.path(), run, options,
+                        {.lines = [](auto& lines) { lines.erase(lines.begin() + 5); }});
   expect(RecordState::kDamaged, "number of step lines");
 }
 
 TEST_F(RecordTest, AShortRunThatSaysItIsFinishedIsSeen) {
-  testing::write_record(folder.path(), run, options, {.summary = [](Json& s) { s["steps"] = 10; s["tokens"] = 10 * 65536; },
-                                                      .lines = [](auto& lines) { lines.resize(10); }});
+  testing::write_record(folder.path(), run, options,
+                        {.summary =
+                             [](Json& s) {
+                               s["steps"] = 10;
+                               s["tokens"] = 10 * 65536;
+                             },
+                         .lines = [](auto& lines) { lines.resize(10); }});
   expect(RecordState::kDamaged, "the budget");
 }
 
@@ -119,7 +132,8 @@ TEST_F(RecordTest, ACutStepFileIsSeen) {
 TEST_F(RecordTest, GarbageIsDamageAndNeverACrash) {
   for (const char* name : {"manifest.json", "summary.json", "steps.jsonl.zst"}) {
     const std::string bytes = read_file(file(name));
-    for (const std::string& garbage : {std::string("{}"), std::string("[]"), std::string("null"), std::string("\x28\xb5\x2f\xfd garbage"), std::string()}) {
+    for (const std::string& garbage : {std::string("{}"), std::string("[]"), std::string("null"),
+                                       std::string("\x28\xb5\x2f\xfd garbage"), std::string()}) {
       write_file_atomically(file(name), garbage);
       EXPECT_EQ(load().state, RecordState::kDamaged) << name << " " << garbage;
     }
@@ -131,7 +145,8 @@ TEST_F(RecordTest, GarbageIsDamageAndNeverACrash) {
 TEST_F(RecordTest, AnotherNumericDigestIsStale) {
   const Record record = load_record(folder.path(), run, "another digest");
   EXPECT_EQ(record.state, RecordState::kStale);
-  EXPECT_EQ(load_record(folder.path(), run, std::nullopt).state, RecordState::kFinished);  // offline judging
+  EXPECT_EQ(load_record(folder.path(), run, std::nullopt).state,
+            RecordState::kFinished);  // offline judging
 }
 
 TEST_F(RecordTest, TwoSeedsWithTheSameStepsAreACopy) {
@@ -139,7 +154,8 @@ TEST_F(RecordTest, TwoSeedsWithTheSameStepsAreACopy) {
   ASSERT_EQ(copy.arm, run.arm);
   ASSERT_EQ(copy.token_budget, run.token_budget);
   const std::string digest = read_json(file("summary.json"))["steps_digest"];
-  testing::write_record(folder.path(), copy, options, {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
+  testing::write_record(folder.path(), copy, options,
+                        {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
   const auto records = load_records(folder.path(), {run, copy}, {});
   EXPECT_TRUE(records[0].usable());
   EXPECT_EQ(records[1].state, RecordState::kDamaged);
@@ -155,7 +171,8 @@ TEST_F(RecordTest, ASeedPlannedTwiceIsSeen) {
 TEST(RecordDigest, EveryPartCounts) {
   const Json manifest{{"a", 1}}, summary{{"b", 2}};
   const std::string digest = record_digest(manifest, {"x", "y"}, summary);
-  EXPECT_EQ(digest, record_digest(manifest, {"x", "y"}, sealed_summary(manifest, {"x", "y"}, summary)));
+  EXPECT_EQ(digest,
+            record_digest(manifest, {"x", "y"}, sealed_summary(manifest, {"x", "y"}, summary)));
   EXPECT_NE(digest, record_digest({{"a", 2}}, {"x", "y"}, summary));
   EXPECT_NE(digest, record_digest(manifest, {"xy"}, summary));
   EXPECT_NE(digest, record_digest(manifest, {"x", "z"}, summary));

@@ -1,5 +1,5 @@
-// The ledger as one HTML page: no external resource, plots as inline SVG drawn by gnuplot (a child process). Without gnuplot the page has its
-// tables and says what is missing.
+// The ledger as one HTML page: no external resource, plots as inline SVG drawn by gnuplot (a child
+// process). Without gnuplot the page has its tables and says what is missing.
 #pragma once
 
 #include <string>

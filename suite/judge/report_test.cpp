@@ -44,7 +44,8 @@ TEST(Report, WithoutGnuplotSaysSoAndKeepsItsNumbers) {
 
 TEST(Report, LoadsNothingFromElsewhere) {
   const std::string page = report_page({small_ledger()});
-  for (const char* bad : {"src=\"http", "href=\"http", "url(http", "<script", "@import"}) EXPECT_EQ(page.find(bad), std::string::npos) << bad;
+  for (const char* bad : {"src=\"http", "href=\"http", "url(http", "<script", "@import"})
+    EXPECT_EQ(page.find(bad), std::string::npos) << bad;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// Rule "non_inferiority": the challenger is not worse than the reference by more than a margin written before the run.
+// Rule "non_inferiority": the challenger is not worse than the reference by more than a margin
+// written before the run.
 //   d_s(D) = L_ch,s(D) - L_ref,s(D), nats, at equal budget
-//   REPRODUCED      at every budget the interval of d ends below the margin (each must pass, so no correction is needed)
-//   NOT_REPRODUCED  at some budget it begins above the margin (alpha shared by the budgets), or every challenger run diverged
-//   INCONCLUSIVE    otherwise
+//   REPRODUCED      at every budget the interval of d ends below the margin (each must pass, so no
+//   correction is needed) NOT_REPRODUCED  at some budget it begins above the margin (alpha shared
+//   by the budgets), or every challenger run diverged INCONCLUSIVE    otherwise
 #include <cmath>
 
 #include "suite/judge/claim.h"
@@ -10,12 +11,16 @@
 
 namespace normbench {
 
-Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
+Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
+                             const std::string& dataset) {
   Verdict verdict = begin_verdict(claim, evidence, dataset);
   verdict.unit = "nats";
   const double alpha = evidence.input.alpha, margin = *claim.margin_nats;
   const auto planned = evidence.pairs(claim.challenger, claim.reference, dataset);
-  verdict.paper = {{"value", margin}, {"unit", "nats"}, {"how", "margin written in the table"}, {"where", evidence.input.table_file}};
+  verdict.paper = {{"value", margin},
+                   {"unit", "nats"},
+                   {"how", "margin written in the table"},
+                   {"where", evidence.input.table_file}};
 
   std::vector<int64_t> budgets;
   for (const int64_t budget : evidence.budgets(claim.challenger, dataset))
@@ -35,24 +40,37 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence, const
       if (a == nullptr || b == nullptr || !a->usable() || !b->usable()) continue;
       challenger_diverged += a->diverged();
       reference_diverged += b->diverged();
-      if (!a->diverged() && !b->diverged()) differences.push_back(a->validation_loss() - b->validation_loss());
+      if (!a->diverged() && !b->diverged())
+        differences.push_back(a->validation_loss() - b->validation_loss());
     }
     fewest = std::min<int64_t>(fewest, static_cast<int64_t>(differences.size()));
-    Json row{{"budget", budget}, {"counts", true}, {"n", differences.size()}, {"estimate", nullptr}, {"low", nullptr},
-             {"high", nullptr}, {"bound", challenger_diverged > 0 ? ">=" : ""},
-             {"challenger_diverged", challenger_diverged}, {"reference_diverged", reference_diverged}};
+    Json row{{"budget", budget},
+             {"counts", true},
+             {"n", differences.size()},
+             {"estimate", nullptr},
+             {"low", nullptr},
+             {"high", nullptr},
+             {"bound", challenger_diverged > 0 ? ">=" : ""},
+             {"challenger_diverged", challenger_diverged},
+             {"reference_diverged", reference_diverged}};
     Interval interval;
-    double shown = differences.empty() ? std::numeric_limits<double>::infinity() : mean(differences), s = 0;
+    double shown =
+               differences.empty() ? std::numeric_limits<double>::infinity() : mean(differences),
+           s = 0;
     if (!differences.empty()) row["estimate"] = shown;
     if (differences.size() >= 2) {
       interval = t_interval(differences, alpha);
       s = sample_sd(differences);
-      some_excluded = some_excluded || t_interval(differences, alpha / static_cast<double>(budgets.size())).low > margin;
+      some_excluded =
+          some_excluded ||
+          t_interval(differences, alpha / static_cast<double>(budgets.size())).low > margin;
       row["low"] = interval.low;
       if (challenger_diverged == 0) row["high"] = interval.high;
     }
-    if (challenger_diverged > 0) interval.high = Interval().high;  // a diverged run is infinitely worse
-    some_excluded = some_excluded || (differences.empty() && challenger_diverged > 0 && reference_diverged == 0);
+    if (challenger_diverged > 0)
+      interval.high = Interval().high;  // a diverged run is infinitely worse
+    some_excluded = some_excluded ||
+                    (differences.empty() && challenger_diverged > 0 && reference_diverged == 0);
     all_pass = all_pass && interval.high < margin;
     if (interval.high > worst_high || verdict.per_budget.empty()) {
       worst_high = interval.high, worst_s = s, worst_budget = budget;
@@ -63,31 +81,40 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence, const
     verdict.per_budget.push_back(row);
   }
   verdict.pairs = static_cast<int>(budgets.empty() ? 0 : fewest);
-  if (verdict.pairs >= 2) verdict.detectable = minimum_detectable_effect(worst_s, verdict.pairs, alpha);
+  if (verdict.pairs >= 2)
+    verdict.detectable = minimum_detectable_effect(worst_s, verdict.pairs, alpha);
 
   std::string measured;
-  const auto nats = [](const std::optional<double>& x) { return x ? fixed(*x, 3) : std::string("open"); };
-  const std::string worst = "the worst budget is " + tokens_text(static_cast<double>(worst_budget)) + " with " +
-                            nats(verdict.estimate) + " nats (" + nats(verdict.low) + " .. " + nats(verdict.high) + ")";
+  const auto nats = [](const std::optional<double>& x) {
+    return x ? fixed(*x, 3) : std::string("open");
+  };
+  const std::string worst =
+      "the worst budget is " + tokens_text(static_cast<double>(worst_budget)) + " with " +
+      nats(verdict.estimate) + " nats (" + nats(verdict.low) + " .. " + nats(verdict.high) + ")";
   if (some_excluded) {
     verdict.statistics_say = Outcome::kNotReproduced;
-    measured = "The challenger is worse by more than the margin of " + fixed(margin, 3) + ": " + worst + ".";
+    measured = "The challenger is worse by more than the margin of " + fixed(margin, 3) + ": " +
+               worst + ".";
   } else if (all_pass) {
     verdict.statistics_say = Outcome::kReproduced;
-    measured = "At no budget can the challenger be worse by the margin of " + fixed(margin, 3) + "; " + worst + ".";
+    measured = "At no budget can the challenger be worse by the margin of " + fixed(margin, 3) +
+               "; " + worst + ".";
   } else {
     verdict.statistics_say = Outcome::kInconclusive;
-    measured = verdict.pairs < 2 ? "Fewer than 2 pairs have both losses, so there is no interval"
-                                 : "The interval holds the margin of " + fixed(margin, 3) + ": " + worst;
+    measured = verdict.pairs < 2
+                   ? "Fewer than 2 pairs have both losses, so there is no interval"
+                   : "The interval holds the margin of " + fixed(margin, 3) + ": " + worst;
     if (verdict.pairs >= 2) {
       verdict.pairs_needed = pairs_needed(margin, worst_s, alpha);
       measured += *verdict.pairs_needed > 1000
                       ? "; more than 1000 pairs would be needed"
-                      : "; if the arms are equal, " + std::to_string(*verdict.pairs_needed) + " pairs would show it with 80 % power";
+                      : "; if the arms are equal, " + std::to_string(*verdict.pairs_needed) +
+                            " pairs would show it with 80 % power";
     }
     measured += ".";
   }
-  if (!verdict.diverged.empty()) measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+  if (!verdict.diverged.empty())
+    measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

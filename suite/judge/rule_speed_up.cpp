@@ -1,8 +1,11 @@
-// Rule "speed_up": how many times the challenger's tokens does the reference need for the challenger's final validation loss?
-//   ratio_s(D) = D_ref,s(L_ch,s(D)) / D       seed s, challenger's budget D, reference's ladder of the same seed (loss_curve.h)
-//   y_s        = mean over D of ln ratio_s(D)  over the budgets at which the claimed ratio lies inside the ladder
-//   verdict    = t interval of y over the seeds, against 0 and against ln(claimed)
-// Which budgets count is fixed by the claim and the ladder, before any loss is looked at. Outside the ladder a pair gives a bound.
+// Rule "speed_up": how many times the challenger's tokens does the reference need for the
+// challenger's final validation loss?
+//   ratio_s(D) = D_ref,s(L_ch,s(D)) / D       seed s, challenger's budget D, reference's ladder of
+//   the same seed (loss_curve.h) y_s        = mean over D of ln ratio_s(D)  over the budgets at
+//   which the claimed ratio lies inside the ladder verdict    = t interval of y over the seeds,
+//   against 0 and against ln(claimed)
+// Which budgets count is fixed by the claim and the ladder, before any loss is looked at. Outside
+// the ladder a pair gives a bound.
 #include <cmath>
 
 #include "suite/judge/claim.h"
@@ -12,17 +15,21 @@
 namespace normbench {
 namespace {
 
-constexpr double kSlack = 1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8 M" must not fail on a rounding
+constexpr double kSlack =
+    1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8 M" must not fail on a rounding
 
 struct Pair {
   int64_t seed;
   double log_ratio, smooth_log_ratio;  // rungs joined by chords, by a smooth curve
   Bound bound;
-  double challenger_loss, reference_loss;  // at equal budget; the latter NaN when the reference has no such run
+  double challenger_loss,
+      reference_loss;  // at equal budget; the latter NaN when the reference has no such run
 };
 
-// Whether the reference's ladder of this seed has all its rungs; a diverged one is a result, a missing one is not.
-bool whole_ladder(const Claim& claim, const Evidence& evidence, const std::string& dataset, int64_t seed) {
+// Whether the reference's ladder of this seed has all its rungs; a diverged one is a result, a
+// missing one is not.
+bool whole_ladder(const Claim& claim, const Evidence& evidence, const std::string& dataset,
+                  int64_t seed) {
   for (const int64_t budget : evidence.budgets(claim.reference, dataset)) {
     const Record* rung = evidence.find(claim.reference, dataset, budget, seed);
     if (rung == nullptr || !rung->usable()) return false;
@@ -30,21 +37,24 @@ bool whole_ladder(const Claim& claim, const Evidence& evidence, const std::strin
   return true;
 }
 
-// A diverged challenger has infinite loss: the reference's smallest budget is already enough. A diverged reference rung is left out of its
-// ladder (and named in the verdict).
-std::vector<Pair> pairs_at(const Claim& claim, const Evidence& evidence, const std::string& dataset, int64_t budget) {
+// A diverged challenger has infinite loss: the reference's smallest budget is already enough. A
+// diverged reference rung is left out of its ladder (and named in the verdict).
+std::vector<Pair> pairs_at(const Claim& claim, const Evidence& evidence, const std::string& dataset,
+                           int64_t budget) {
   std::vector<Pair> pairs;
   for (const int64_t seed : evidence.pairs(claim.challenger, claim.reference, dataset)) {
     const Record* run = evidence.find(claim.challenger, dataset, budget, seed);
     const LossCurve reference = evidence.curve(claim.reference, dataset, seed);
-    if (run == nullptr || !run->usable() || reference.tokens.empty() || !whole_ladder(claim, evidence, dataset, seed))
+    if (run == nullptr || !run->usable() || reference.tokens.empty() ||
+        !whole_ladder(claim, evidence, dataset, seed))
       continue;
     const LossCurve curve = never_rising(reference);
     const auto needed = tokens_needed(curve, run->validation_loss());
     const auto smooth = tokens_needed_smoothly(curve, run->validation_loss());
     const Record* same = evidence.find(claim.reference, dataset, budget, seed);
     pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)),
-                     std::log(smooth.tokens / static_cast<double>(budget)), needed.bound, run->validation_loss(),
+                     std::log(smooth.tokens / static_cast<double>(budget)), needed.bound,
+                     run->validation_loss(),
                      same != nullptr && same->usable() ? same->validation_loss() : std::nan("")});
   }
   return pairs;
@@ -67,15 +77,22 @@ Json budget_row(int64_t budget, const std::vector<Pair>& pairs, bool counts, dou
     effect.bounded_above += pair.bound == Bound::kAtMost;
     const double gain = pair.reference_loss - pair.challenger_loss;
     if (std::isfinite(gain)) gains.push_back(gain);
-    list.push_back({{"seed", pair.seed},
-                    {"ratio", std::exp(pair.log_ratio)},
-                    {"bound", bound_text(pair.bound == Bound::kAtLeast, pair.bound == Bound::kAtMost)}});
+    list.push_back(
+        {{"seed", pair.seed},
+         {"ratio", std::exp(pair.log_ratio)},
+         {"bound", bound_text(pair.bound == Bound::kAtLeast, pair.bound == Bound::kAtMost)}});
   }
   effect.finish(alpha);
-  Json row{{"budget", budget}, {"counts", counts}, {"n", pairs.size()}, {"pairs", list},
-           {"at_least", effect.bounded_below}, {"at_most", effect.bounded_above},
+  Json row{{"budget", budget},
+           {"counts", counts},
+           {"n", pairs.size()},
+           {"pairs", list},
+           {"at_least", effect.bounded_below},
+           {"at_most", effect.bounded_above},
            {"bound", bound_text(effect.bounded_below, effect.bounded_above)},
-           {"estimate", pairs.empty() ? Json() : Json(std::exp(effect.mean))}, {"low", nullptr}, {"high", nullptr},
+           {"estimate", pairs.empty() ? Json() : Json(std::exp(effect.mean))},
+           {"low", nullptr},
+           {"high", nullptr},
            {"loss_gain", nullptr}};
   if (effect.has_interval) {
     row["low"] = end_or_null(effect.interval.low, effect.bounded_above > 0);
@@ -83,13 +100,16 @@ Json budget_row(int64_t budget, const std::vector<Pair>& pairs, bool counts, dou
   }
   if (gains.size() >= 2) {
     const Interval interval = t_interval(gains, alpha);
-    row["loss_gain"] = {{"mean", mean(gains)}, {"low", interval.low}, {"high", interval.high}, {"n", gains.size()}};
+    row["loss_gain"] = {
+        {"mean", mean(gains)}, {"low", interval.low}, {"high", interval.high}, {"n", gains.size()}};
   }
   return row;
 }
 
-// Difference of losses at equal budget, mean over the counting budgets, one value a seed; positive = challenger better.
-std::optional<Interval> equal_budget_interval(const std::map<int64_t, std::vector<double>>& gains_of_seed, double alpha) {
+// Difference of losses at equal budget, mean over the counting budgets, one value a seed; positive
+// = challenger better.
+std::optional<Interval> equal_budget_interval(
+    const std::map<int64_t, std::vector<double>>& gains_of_seed, double alpha) {
   std::vector<double> values;
   bool challenger_diverged = false, reference_diverged = false;
   for (const auto& [seed, gains] : gains_of_seed) {
@@ -105,16 +125,23 @@ std::optional<Interval> equal_budget_interval(const std::map<int64_t, std::vecto
   return interval;
 }
 
-Json seconds_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset, const Verdict& verdict) {
+Json seconds_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset,
+                    const Verdict& verdict) {
   const auto challenger = evidence.seconds_per_token(claim.challenger, dataset);
   const auto reference = evidence.seconds_per_token(claim.reference, dataset);
   if (!challenger || !reference ||
-      evidence.perf_class(claim.challenger, dataset) != evidence.perf_class(claim.reference, dataset))
+      evidence.perf_class(claim.challenger, dataset) !=
+          evidence.perf_class(claim.reference, dataset))
     return Json();
   const double step = *challenger / *reference;
-  const auto scaled = [&](const std::optional<double>& value) { return value ? Json(*value / step) : Json(); };
-  return {{"step_time_ratio", step}, {"estimate", scaled(verdict.estimate)}, {"low", scaled(verdict.low)},
-          {"high", scaled(verdict.high)}, {"bound", verdict.bound}};
+  const auto scaled = [&](const std::optional<double>& value) {
+    return value ? Json(*value / step) : Json();
+  };
+  return {{"step_time_ratio", step},
+          {"estimate", scaled(verdict.estimate)},
+          {"low", scaled(verdict.low)},
+          {"high", scaled(verdict.high)},
+          {"bound", verdict.bound}};
 }
 
 Json papers_own(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
@@ -132,38 +159,52 @@ Json papers_own(const Claim& claim, const Evidence& evidence, const std::string&
 }
 
 std::string ratio_text(const Verdict& v) {
-  const auto end = [](const std::optional<double>& x) { return x ? fixed(*x, 2) : std::string("open"); };
-  return (v.bound == "open" ? "" : v.bound) + fixed(*v.estimate, 2) + "x (interval " + end(v.low) + " .. " + end(v.high) + ")";
+  const auto end = [](const std::optional<double>& x) {
+    return x ? fixed(*x, 2) : std::string("open");
+  };
+  return (v.bound == "open" ? "" : v.bound) + fixed(*v.estimate, 2) + "x (interval " + end(v.low) +
+         " .. " + end(v.high) + ")";
 }
 
-std::string explain(const Claim& claim, const Evidence& evidence, const Effect& effect, const Verdict& v, bool inverted) {
+std::string explain(const Claim& claim, const Evidence& evidence, const Effect& effect,
+                    const Verdict& v, bool inverted) {
   const std::string claimed = fixed(*claim.value, 2) + "x";
-  const std::string challenger = evidence.arm(claim.challenger).label, reference = evidence.arm(claim.reference).label;
+  const std::string challenger = evidence.arm(claim.challenger).label,
+                    reference = evidence.arm(claim.reference).label;
   const auto n = effect.values.size();
   if (n == 0) return "No pair of seeds has both runs.";
-  if (n == 1) return "One pair of seeds (" + fixed(*v.estimate, 2) + "x) has no interval; at least 2 are needed.";
+  if (n == 1)
+    return "One pair of seeds (" + fixed(*v.estimate, 2) +
+           "x) has no interval; at least 2 are needed.";
   const int censored = effect.bounded_below + effect.bounded_above;
-  std::string text = reference + " needs " + ratio_text(v) + " the tokens of " + challenger + " for the same loss";
+  std::string text =
+      reference + " needs " + ratio_text(v) + " the tokens of " + challenger + " for the same loss";
   const double far = inverted ? v.low.value_or(0) : v.high.value_or(0);
   switch (v.statistics_say) {
     case Outcome::kReproduced:
       text += ", which excludes 1 and reaches the paper's " + claimed + ".";
       break;
     case Outcome::kDirectionOnly:
-      text += censored > 0 ? ": the direction holds, but the ladder is too short to measure a size of " + claimed + "."
-                           : ": the direction holds, but the paper's " + claimed + " is outside (the far end is " +
-                                 fixed(far, 2) + "x).";
+      text += censored > 0
+                  ? ": the direction holds, but the ladder is too short to measure a size of " +
+                        claimed + "."
+                  : ": the direction holds, but the paper's " + claimed +
+                        " is outside (the far end is " + fixed(far, 2) + "x).";
       break;
     case Outcome::kNotReproduced:
       text += ", which excludes the claimed direction.";
       break;
     default:
-      text += censored > 0 && (!v.low || !v.high) ? ": the interval is open where the ladder ends, and the direction is not settled"
-                                                  : ", which holds 1: the direction is open";
-      if (v.high && !inverted && *v.high < *claim.value) text += ", though the paper's " + claimed + " is excluded";
+      text += censored > 0 && (!v.low || !v.high)
+                  ? ": the interval is open where the ladder ends, and the direction is not settled"
+                  : ", which holds 1: the direction is open";
+      if (v.high && !inverted && *v.high < *claim.value)
+        text += ", though the paper's " + claimed + " is excluded";
       if (v.pairs_needed)
-        text += *v.pairs_needed > 1000 ? "; more than 1000 pairs would be needed"
-                                       : "; " + std::to_string(*v.pairs_needed) + " pairs would settle an effect of this size with 80 % power";
+        text += *v.pairs_needed > 1000
+                    ? "; more than 1000 pairs would be needed"
+                    : "; " + std::to_string(*v.pairs_needed) +
+                          " pairs would settle an effect of this size with 80 % power";
       text += ".";
   }
   if (censored > 0)
@@ -179,7 +220,8 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   Verdict verdict = begin_verdict(claim, evidence, dataset);
   verdict.unit = "x";
   const double alpha = evidence.input.alpha;
-  NORMBENCH_CHECK(*claim.value > 0 && *claim.value != 1, claim.id + " claims a ratio of " + std::to_string(*claim.value));
+  NORMBENCH_CHECK(*claim.value > 0 && *claim.value != 1,
+                  claim.id + " claims a ratio of " + std::to_string(*claim.value));
   const bool inverted = *claim.value < 1;  // "the challenger needs more tokens"
   const double sign = inverted ? -1 : 1;
   const auto ladder = evidence.budgets(claim.reference, dataset);
@@ -193,7 +235,8 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   std::map<int64_t, std::vector<double>> gains_of_seed;
   for (const int64_t budget : evidence.budgets(claim.challenger, dataset)) {
     const double reach = static_cast<double>(budget) * *claim.value;
-    const bool counts = !ladder.empty() && reach <= static_cast<double>(ladder.back()) * (1 + kSlack) &&
+    const bool counts = !ladder.empty() &&
+                        reach <= static_cast<double>(ladder.back()) * (1 + kSlack) &&
                         reach >= static_cast<double>(ladder.front()) * (1 - kSlack);
     const auto pairs = pairs_at(claim, evidence, dataset, budget);
     verdict.per_budget.push_back(budget_row(budget, pairs, counts, alpha));
@@ -214,7 +257,8 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   Effect effect, smooth;
   verdict.seeds.clear();
   for (const auto& [id, seed] : seeds) {
-    if (seed.budgets != static_cast<int>(verdict.budgets.size())) continue;  // a run is missing: no pair
+    if (seed.budgets != static_cast<int>(verdict.budgets.size()))
+      continue;  // a run is missing: no pair
     effect.values.push_back(seed.sum / seed.budgets);
     smooth.values.push_back(seed.smooth_sum / seed.budgets);
     effect.bounded_below += inverted ? seed.at_most : seed.at_least;
@@ -244,11 +288,13 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   verdict.statistics_say = decide_superiority(effect, claimed);
   if (effect.has_interval && ladder.size() >= 3) {
     const Outcome otherwise = decide_superiority(smooth, claimed);
-    verdict.smooth = {{"estimate", std::exp(sign * smooth.mean)}, {"statistics_say", outcome_name(otherwise)}};
+    verdict.smooth = {{"estimate", std::exp(sign * smooth.mean)},
+                      {"statistics_say", outcome_name(otherwise)}};
     if (otherwise != verdict.statistics_say)
-      verdict.notes.push_back("the answer hangs on how the rungs of the ladder are joined: by chords " +
-                              std::string(outcome_name(verdict.statistics_say)) + ", by a smooth curve " + outcome_name(otherwise) +
-                              " (" + fixed(std::exp(sign * smooth.mean), 2) + "x)");
+      verdict.notes.push_back(
+          "the answer hangs on how the rungs of the ladder are joined: by chords " +
+          std::string(outcome_name(verdict.statistics_say)) + ", by a smooth curve " +
+          outcome_name(otherwise) + " (" + fixed(std::exp(sign * smooth.mean), 2) + "x)");
   }
   if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval) {
     verdict.pairs_needed = more_pairs(effect, claimed, alpha);
@@ -259,8 +305,9 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   std::string measured;
   if (verdict.budgets.empty() && !ladder.empty()) {
     measured = "A ratio of " + fixed(*claim.value, 2) + " cannot be measured inside the ladder " +
-               tokens_text(static_cast<double>(ladder.front())) + " .. " + tokens_text(static_cast<double>(ladder.back())) +
-               ": no budget times " + fixed(*claim.value, 2) + " lies in it.";
+               tokens_text(static_cast<double>(ladder.front())) + " .. " +
+               tokens_text(static_cast<double>(ladder.back())) + ": no budget times " +
+               fixed(*claim.value, 2) + " lies in it.";
   } else {
     measured = explain(claim, evidence, effect, verdict, inverted);
   }
@@ -270,7 +317,9 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     never_rising(evidence.curve(claim.reference, dataset, seed), &pooled);
     rose = rose || pooled;
   }
-  if (rose) verdict.notes.push_back("a reference ladder rises somewhere; its rungs were pooled before they were read");
+  if (rose)
+    verdict.notes.push_back(
+        "a reference ladder rises somewhere; its rungs were pooled before they were read");
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

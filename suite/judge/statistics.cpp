@@ -30,7 +30,9 @@ double median(std::vector<double> x) {
   return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
 }
 
-double t_quantile(double p, double df) { return boost::math::quantile(boost::math::students_t(df), p); }
+double t_quantile(double p, double df) {
+  return boost::math::quantile(boost::math::students_t(df), p);
+}
 
 double t_p_two_sided(double t, double df) {
   if (std::isinf(t)) return 0;
@@ -94,9 +96,11 @@ double t_test_power(double effect, double s, int n, double alpha) {
   const double df = n - 1;
   const double critical = t_quantile(1 - alpha / 2, df);
   const double delta = std::abs(effect) / s * std::sqrt(static_cast<double>(n));
-  if (delta > 30) return 1;  // Boost's series needs ever more terms there; the power is 1 to the last digit
+  if (delta > 30)
+    return 1;  // Boost's series needs ever more terms there; the power is 1 to the last digit
   const boost::math::non_central_t alternative(df, delta);
-  return boost::math::cdf(boost::math::complement(alternative, critical)) + boost::math::cdf(alternative, -critical);
+  return boost::math::cdf(boost::math::complement(alternative, critical)) +
+         boost::math::cdf(alternative, -critical);
 }
 
 double minimum_detectable_effect(double s, int n, double alpha, double power) {

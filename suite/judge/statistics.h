@@ -1,4 +1,5 @@
-// The few formulas that every verdict and every gate rests on. Pure functions of numbers; quantiles from Boost.Math.
+// The few formulas that every verdict and every gate rests on. Pure functions of numbers; quantiles
+// from Boost.Math.
 #pragma once
 
 #include <limits>
@@ -22,25 +23,29 @@ double t_quantile(double p, double df);
 /// P(|T| >= |t|).
 double t_p_two_sided(double t, double df);
 
-/// mean +- t_{1-alpha/2, n-1} s / sqrt(n). Needs n >= 2. For paired data, x holds the differences (of log ratios, say).
+/// mean +- t_{1-alpha/2, n-1} s / sqrt(n). Needs n >= 2. For paired data, x holds the differences
+/// (of log ratios, say).
 Interval t_interval(std::span<const double> x, double alpha);
-/// Two-sided p-value of "the mean of x is 0". Needs n >= 2. All x equal: 0 when they differ from 0, else 1.
+/// Two-sided p-value of "the mean of x is 0". Needs n >= 2. All x equal: 0 when they differ from 0,
+/// else 1.
 double t_test_p(std::span<const double> x);
 
-/// t_{1-alpha/2, n-1} sqrt(1 + 1/n): one fresh value of the same population lies within mean +- factor * s of the n old
-/// ones with probability 1 - alpha. (3 s would be wrong one time in four for n = 2.)
+/// t_{1-alpha/2, n-1} sqrt(1 + 1/n): one fresh value of the same population lies within mean +-
+/// factor * s of the n old ones with probability 1 - alpha. (3 s would be wrong one time in four
+/// for n = 2.)
 double prediction_factor(int n, double alpha);
 /// The alpha at which the fresh value would sit exactly on the edge of that interval.
 double prediction_p(double fresh, double old_mean, double old_s, int n);
 
-/// Holm's step-down: rejected[i] says whether p[i] is rejected with family-wise error alpha. `family` >= p.size() is the number
-/// of tests of the whole family: a check that sees only its own p-values is then as strict as, or stricter than, Holm over all of them.
+/// Holm's step-down: rejected[i] says whether p[i] is rejected with family-wise error alpha.
+/// `family` >= p.size() is the number of tests of the whole family: a check that sees only its own
+/// p-values is then as strict as, or stricter than, Holm over all of them.
 std::vector<bool> holm(const std::vector<double>& p, double alpha, size_t family);
 /// Holm-adjusted p-values; the family is p itself.
 std::vector<double> holm_adjusted(const std::vector<double>& p);
 
-/// Power of the two-sided one-sample t-test at `alpha` with n values of standard deviation s and true mean `effect`
-/// (non-central t).
+/// Power of the two-sided one-sample t-test at `alpha` with n values of standard deviation s and
+/// true mean `effect` (non-central t).
 double t_test_power(double effect, double s, int n, double alpha);
 /// The smallest true mean that the test finds with probability `power`. Infinite for n < 2.
 double minimum_detectable_effect(double s, int n, double alpha, double power = 0.8);

@@ -7,8 +7,9 @@
 namespace normbench {
 namespace {
 
-// Truth: "Student" (1908), The probable error of a mean, Biometrika 6: extra hours of sleep of ten patients under two drugs, paired.
-// t = 4.0621 on 9 degrees of freedom, p = .002833, 95 % interval .7001 .. 2.4599 (the example of R's t.test).
+// Truth: "Student" (1908), The probable error of a mean, Biometrika 6: extra hours of sleep of ten
+// patients under two drugs, paired. t = 4.0621 on 9 degrees of freedom, p = .002833, 95 % interval
+// .7001 .. 2.4599 (the example of R's t.test).
 const std::vector<double> kSleep = {1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4};
 
 TEST(Statistics, PairedTTestOfStudentsSleepData) {
@@ -32,7 +33,8 @@ TEST(Statistics, QuantilesOfStudentsT) {
   EXPECT_NEAR(t_quantile(.95, 10), 1.812, 5e-4);
 }
 
-// Truth: t_{.995, n-1} sqrt(1 + 1/n) with t from the same table: 63.657, 9.925, 4.604, 3.250, 2.861.
+// Truth: t_{.995, n-1} sqrt(1 + 1/n) with t from the same
+// table: 63.657, 9.925, 4.604, 3.250, 2.861.
 TEST(Statistics, PredictionFactorIsFarFromThreeForFewRuns) {
   EXPECT_NEAR(prediction_factor(2, .01), 63.657 * std::sqrt(1.5), 1e-3);
   EXPECT_NEAR(prediction_factor(3, .01), 9.925 * std::sqrt(4.0 / 3), 1e-3);
@@ -43,11 +45,13 @@ TEST(Statistics, PredictionFactorIsFarFromThreeForFewRuns) {
 
 TEST(Statistics, PredictionPValueIsTheInverseOfTheFactor) {
   const double factor = prediction_factor(5, .02);
-  EXPECT_NEAR(prediction_p(3.0 + factor * .1, 3.0, .1, 5), .02, 1e-9);  // double rounding through two inverses
+  EXPECT_NEAR(prediction_p(3.0 + factor * .1, 3.0, .1, 5), .02,
+              1e-9);  // double rounding through two inverses
   EXPECT_EQ(prediction_p(3.1, 3.0, 0.0, 5), 0);
 }
 
-// Truth: the worked example of Holm's procedure: p = .01 .04 .03 .005 at .05 rejects the fourth and the first only.
+// Truth: the worked example of Holm's procedure: p = .01 .04 .03 .005 at .05 rejects the fourth and
+// the first only.
 TEST(Statistics, HolmStopsAtTheFirstThatIsNotRejected) {
   EXPECT_EQ(holm({.01, .04, .03, .005}, .05, 4), (std::vector<bool>{true, false, false, true}));
   EXPECT_EQ(holm({.01, .04, .03, .005}, .05, 400), (std::vector<bool>{false, false, false, false}));
@@ -58,8 +62,9 @@ TEST(Statistics, HolmStopsAtTheFirstThatIsNotRejected) {
   EXPECT_NEAR(adjusted[3], .02, 1e-12);
 }
 
-// Truth: sample sizes of the paired t-test for Cohen's d = .2, .5, .8 at 80 % power, two-sided 5 %: 199, 34, 15 (G*Power 3, Faul et al.
-// 2007, and R's power.t.test(type = "paired"): 198.15, 33.37, 14.30).
+// Truth: sample sizes of the paired t-test for Cohen's d = .2, .5, .8 at 80 % power, two-sided 5 %:
+// 199, 34, 15 (G*Power 3, Faul et al. 2007, and R's power.t.test(type = "paired"):
+// 198.15, 33.37, 14.30).
 TEST(Statistics, PairsNeededForCohensEffects) {
   EXPECT_EQ(pairs_needed(.2, 1, .05), 199);
   EXPECT_EQ(pairs_needed(.5, 1, .05), 34);
@@ -69,12 +74,14 @@ TEST(Statistics, PairsNeededForCohensEffects) {
 
 TEST(Statistics, MinimumDetectableEffectIsTheInverseOfThePower) {
   const double effect = minimum_detectable_effect(.03, 5, .05);
-  EXPECT_NEAR(t_test_power(effect, .03, 5, .05), .8, 1e-9);  // bisection to the last bit; Boost's cdf is good to 1e-12
+  EXPECT_NEAR(t_test_power(effect, .03, 5, .05), .8,
+              1e-9);  // bisection to the last bit; Boost's cdf is good to 1e-12
   EXPECT_NEAR(minimum_detectable_effect(1, 34, .05), .5, .006);  // 33.37 pairs give .5 exactly
   EXPECT_TRUE(std::isinf(minimum_detectable_effect(1, 1, .05)));
 }
 
-// The interval must be wrong as often as it says: 95 % of intervals of 5 normal values hold the true mean.
+// The interval must be wrong as often as it says: 95 % of intervals of 5 normal values hold the
+// true mean.
 TEST(Statistics, CoverageOfTheInterval) {
   uint64_t state = 1;
   const auto uniform = [&] {
@@ -85,11 +92,13 @@ TEST(Statistics, CoverageOfTheInterval) {
   const int trials = 20000;
   for (int i = 0; i < trials; ++i) {
     std::vector<double> x(5);
-    for (auto& v : x) v = std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform());
+    for (auto& v : x)
+      v = std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform());
     const Interval interval = t_interval(x, .05);
     held += interval.low < 0 && interval.high > 0;
   }
-  EXPECT_NEAR(static_cast<double>(held) / trials, .95, .006);  // 4 sd of a share of .95 in 20000 trials
+  EXPECT_NEAR(static_cast<double>(held) / trials, .95,
+              .006);  // 4 sd of a share of .95 in 20000 trials
 }
 
 }  // namespace

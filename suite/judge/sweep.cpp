@@ -12,7 +12,8 @@ namespace normbench {
 namespace {
 
 std::string place(const SweepPoint& point) {
-  return point.arm + " on " + point.dataset + " at " + tokens_text(static_cast<double>(point.token_budget));
+  return point.arm + " on " + point.dataset + " at " +
+         tokens_text(static_cast<double>(point.token_budget));
 }
 
 std::string rate_text(double lr) { return Json(lr).dump(); }
@@ -34,8 +35,8 @@ void choose(SweepPoint& point) {
   point.on_edge = i == 0 || i + 1 == static_cast<std::ptrdiff_t>(trials.size());
   if (point.on_edge) {
     point.problems.push_back(place(point) + ": the best rate " + rate_text(best->peak_lr) +
-                             " is on the edge of its grid " + rate_text(trials.front().peak_lr) + " .. " +
-                             rate_text(trials.back().peak_lr));
+                             " is on the edge of its grid " + rate_text(trials.front().peak_lr) +
+                             " .. " + rate_text(trials.back().peak_lr));
     return;
   }
   double x[3], y[3];
@@ -43,7 +44,8 @@ void choose(SweepPoint& point) {
     x[k] = std::log2(trials[static_cast<size_t>(i - 1 + k)].peak_lr);
     y[k] = trials[static_cast<size_t>(i - 1 + k)].loss;
   }
-  if (!std::isfinite(y[0]) || !std::isfinite(y[2])) return;  // a cliff beside the best: no parabola, the best stays
+  if (!std::isfinite(y[0]) || !std::isfinite(y[2]))
+    return;  // a cliff beside the best: no parabola, the best stays
   const Parabola p = parabola_through(x, y);
   if (!(p.c > 0)) return;  // three equal losses
   point.parabola = p;
@@ -64,7 +66,8 @@ int SweepPoint::num_trials() const {
   return n;
 }
 
-std::vector<const SweepPoint*> Tuning::of(const std::string& arm, const std::string& dataset) const {
+std::vector<const SweepPoint*> Tuning::of(const std::string& arm,
+                                          const std::string& dataset) const {
   std::vector<const SweepPoint*> found;
   for (const auto& point : points)
     if (point.arm == arm && point.dataset == dataset) found.push_back(&point);
@@ -78,7 +81,8 @@ int Tuning::trials(const std::string& arm, const std::string& dataset) const {
 }
 
 std::vector<std::string> Tuning::problems(const JudgeInput& input, const std::string& challenger,
-                                          const std::string& reference, const std::string& dataset) const {
+                                          const std::string& reference,
+                                          const std::string& dataset) const {
   std::vector<std::string> all;
   if (!swept()) {
     if (input.peak_lr_source.empty()) all.push_back("this tier has no learning-rate sweep");
@@ -87,23 +91,30 @@ std::vector<std::string> Tuning::problems(const JudgeInput& input, const std::st
   for (const auto& arm : {challenger, reference}) {
     const auto points_of_arm = of(arm, dataset);
     if (points_of_arm.empty()) all.push_back(arm + " on " + dataset + " was never swept");
-    for (const auto* point : points_of_arm) all.insert(all.end(), point->problems.begin(), point->problems.end());
+    for (const auto* point : points_of_arm)
+      all.insert(all.end(), point->problems.begin(), point->problems.end());
   }
   std::map<int64_t, std::pair<int, int>> effort;  // [budget]: trials of the two arms
-  for (const auto* point : of(challenger, dataset)) effort[point->token_budget].first += point->num_trials();
-  for (const auto* point : of(reference, dataset)) effort[point->token_budget].second += point->num_trials();
+  for (const auto* point : of(challenger, dataset))
+    effort[point->token_budget].first += point->num_trials();
+  for (const auto* point : of(reference, dataset))
+    effort[point->token_budget].second += point->num_trials();
   for (const auto& [budget, trials] : effort)
     if (trials.first != trials.second)
-      all.push_back("unequal effort at " + tokens_text(static_cast<double>(budget)) + " on " + dataset + ": " +
-                    count_text(static_cast<size_t>(trials.first), "trial") + " of " + challenger + ", " +
-                    std::to_string(trials.second) + " of " + reference);
+      all.push_back("unequal effort at " + tokens_text(static_cast<double>(budget)) + " on " +
+                    dataset + ": " + count_text(static_cast<size_t>(trials.first), "trial") +
+                    " of " + challenger + ", " + std::to_string(trials.second) + " of " +
+                    reference);
   return all;
 }
 
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
-  std::map<std::tuple<std::string, std::string, int64_t>, std::map<double, std::vector<const Record*>>> grouped;
+  std::map<std::tuple<std::string, std::string, int64_t>,
+           std::map<double, std::vector<const Record*>>>
+      grouped;
   for (const auto& record : sweep)
-    grouped[{record.run.arm, record.run.dataset, record.run.token_budget}][record.run.peak_lr].push_back(&record);
+    grouped[{record.run.arm, record.run.dataset, record.run.token_budget}][record.run.peak_lr]
+        .push_back(&record);
   std::set<int64_t> verdict_seeds;
   for (const auto& run : input.runs) verdict_seeds.insert(run.seed);
 
@@ -133,7 +144,8 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
     point.complete = missing == 0;
     if (missing > 0)
       point.problems.push_back(place(point) + ": " + std::to_string(missing) + " of " +
-                               count_text(static_cast<size_t>(point.num_trials()), "trial") + " missing");
+                               count_text(static_cast<size_t>(point.num_trials()), "trial") +
+                               " missing");
     for (const int64_t seed : seeds)
       if (verdict_seeds.contains(seed))
         point.problems.push_back(place(point) + ": seed " + std::to_string(seed) +
@@ -145,24 +157,28 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
         for (const auto& entry : dataset->second)
           if (entry.token_budget == point.token_budget) point.table_lr = entry.peak_lr;
     if (!point.table_lr)
-      point.problems.push_back(place(point) + ": the table holds no peak_lr for this budget; run `normbench tune`");
+      point.problems.push_back(
+          place(point) + ": the table holds no peak_lr for this budget; run `normbench tune`");
     else if (point.complete && std::abs(*point.table_lr - point.chosen_lr) > 1e-9 * point.chosen_lr)
-      point.problems.push_back(place(point) + ": the table's peak_lr " + rate_text(*point.table_lr) +
-                               " is not what the sweep says, " + rate_text(point.chosen_lr) + "; run `normbench tune`");
+      point.problems.push_back(place(point) + ": the table's peak_lr " +
+                               rate_text(*point.table_lr) + " is not what the sweep says, " +
+                               rate_text(point.chosen_lr) + "; run `normbench tune`");
     tuning.points.push_back(std::move(point));
   }
   return tuning;
 }
 
 TuneResult tune(const JudgeInput& input, const std::string& runs_folder) {
-  const Tuning tuning = read_sweep(input, load_records(runs_folder, input.sweep_runs, input.numeric_digest));
+  const Tuning tuning =
+      read_sweep(input, load_records(runs_folder, input.sweep_runs, input.numeric_digest));
   TuneResult result;
   result.peak_lr = Json::object();
   result.complete = tuning.swept();
   for (const auto& point : tuning.points) {
     result.complete = result.complete && point.complete;
     if (point.chosen_lr > 0)
-      result.peak_lr[point.arm][point.dataset].push_back(Json::array({point.token_budget, point.chosen_lr}));
+      result.peak_lr[point.arm][point.dataset].push_back(
+          Json::array({point.token_budget, point.chosen_lr}));
     for (const auto& problem : point.problems)
       if (problem.find("normbench tune") == std::string::npos) result.problems.push_back(problem);
   }

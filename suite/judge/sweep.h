@@ -1,5 +1,6 @@
-// Learning-rate sweeps: which rate is an arm's best, was the grid wide enough to know, and did every arm get the same effort?
-// A paper's gain can be smaller than the loss of half a grid step (spec: docs/method.md), so this decides before any claim does.
+// Learning-rate sweeps: which rate is an arm's best, was the grid wide enough to know, and did
+// every arm get the same effort? A paper's gain can be smaller than the loss of half a grid step
+// (spec: docs/method.md), so this decides before any claim does.
 #pragma once
 
 #include <optional>
@@ -29,14 +30,16 @@ struct SweepPoint {
   std::string arm, dataset;
   int64_t token_budget = 0;
   std::vector<int64_t> seeds;
-  std::vector<SweepTrial> trials;      // by rate
-  bool complete = false;               // every planned trial has a record
-  bool on_edge = false;                // the best trial is the grid's first or last
-  double best_lr = 0;                  // of a trial
-  double chosen_lr = 0;                // vertex of the parabola through the best trial and its neighbours, 3 significant digits
-  std::optional<Parabola> parabola;    // absent on an edge or beside a diverged trial: then chosen_lr = best_lr
-  std::optional<double> table_lr;      // what the table file holds for this budget
-  std::vector<std::string> problems;   // why this rate is not a tuned one
+  std::vector<SweepTrial> trials;  // by rate
+  bool complete = false;           // every planned trial has a record
+  bool on_edge = false;            // the best trial is the grid's first or last
+  double best_lr = 0;              // of a trial
+  double chosen_lr =
+      0;  // vertex of the parabola through the best trial and its neighbours, 3 significant digits
+  std::optional<Parabola>
+      parabola;  // absent on an edge or beside a diverged trial: then chosen_lr = best_lr
+  std::optional<double> table_lr;     // what the table file holds for this budget
+  std::vector<std::string> problems;  // why this rate is not a tuned one
   int num_trials() const;
 };
 
@@ -46,16 +49,17 @@ struct Tuning {
   std::vector<const SweepPoint*> of(const std::string& arm, const std::string& dataset) const;
   int trials(const std::string& arm, const std::string& dataset) const;
   /// Why the comparison of two arms on a dataset is not one of tuned arms; empty when it is.
-  std::vector<std::string> problems(const JudgeInput& input, const std::string& challenger, const std::string& reference,
-                                    const std::string& dataset) const;
+  std::vector<std::string> problems(const JudgeInput& input, const std::string& challenger,
+                                    const std::string& reference, const std::string& dataset) const;
 };
 
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep);
 
 struct TuneResult {
-  Json peak_lr;                       // the table's "peak_lr" block: {arm: {dataset: [[budget, rate], ...]}}
-  std::vector<std::string> problems;  // edges, missing trials: the block then holds the best that is known
-  bool complete = false;              // every planned trial was there
+  Json peak_lr;  // the table's "peak_lr" block: {arm: {dataset: [[budget, rate], ...]}}
+  std::vector<std::string>
+      problems;           // edges, missing trials: the block then holds the best that is known
+  bool complete = false;  // every planned trial was there
 };
 /// What `normbench tune` writes into the table file.
 TuneResult tune(const JudgeInput& input, const std::string& runs_folder);

@@ -34,8 +34,10 @@ TEST(Sweep, TuneFindsTheTrueOptimumBetweenTrials) {
   const TuneResult result = tune(world.input, world.folder.path());
   EXPECT_TRUE(result.complete);
   EXPECT_TRUE(result.problems.empty()) << result.problems.front();
-  // The truth is a parabola in log2(lr), without noise: the vertex is exact up to the rounding to three digits.
-  EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"], Json::parse("[[1048576, 0.0147], [8388608, 0.0147]]"));
+  // The truth is a parabola in log2(lr), without noise: the vertex is exact up to the rounding to
+  // three digits.
+  EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"],
+            Json::parse("[[1048576, 0.0147], [8388608, 0.0147]]"));
 }
 
 TEST(Sweep, AnOptimumOnTheEdgeIsAProblem) {
@@ -51,13 +53,15 @@ TEST(Sweep, AMissingTrialIsAProblem) {
   std::filesystem::remove_all(world.folder.path(world.input.sweep_runs[2].run_id));
   const TuneResult result = tune(world.input, world.folder.path());
   EXPECT_FALSE(result.complete);
-  EXPECT_NE(result.problems.front().find("1 of 5 trials missing"), std::string::npos) << result.problems.front();
+  EXPECT_NE(result.problems.front().find("1 of 5 trials missing"), std::string::npos)
+      << result.problems.front();
 }
 
 TEST(Sweep, ADivergedTrialIsInfinitelyBad) {
   SweepWorld world(.0147);
   for (const auto& run : world.input.sweep_runs)
-    if (run.peak_lr >= .0226) testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+    if (run.peak_lr >= .0226)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
   const TuneResult result = tune(world.input, world.folder.path());
   EXPECT_TRUE(result.complete);
   // The best trial stands beside the cliff: no parabola, and not an edge of the grid.

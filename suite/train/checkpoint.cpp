@@ -76,6 +76,7 @@ void save_checkpoint(const std::string& folder, const std::string& run_id,
 
 std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder,
                                                          const std::string& run_id,
+                                                         int64_t max_step,
                                                          std::vector<ParameterGroup>& weights,
                                                          Optimizer& optimizer) {
   for (const auto& path : checkpoint_files(folder)) {
@@ -99,6 +100,10 @@ std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& fold
                                         .seconds_train = o.required<double>("seconds_train"),
                                         .sessions = o.required<int64_t>("sessions")};
       o.finish();
+      if (progress.step > max_step)
+        throw UserError({.what = "the step stream ends before this checkpoint",
+                         .where = path.string(),
+                         .found = std::to_string(max_step) + " steps"});
 
       std::map<std::string, torch::Tensor> state;
       for (const auto& [name, entry] : file.tensors())

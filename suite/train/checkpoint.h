@@ -26,10 +26,12 @@ void save_checkpoint(const std::string& folder, const std::string& run_id,
                      const CheckpointProgress& progress, const std::vector<ParameterGroup>& weights,
                      const Optimizer& optimizer);
 
-/// Loads the newest whole checkpoint of this run into weights and optimiser; none: returns nothing.
-/// A cut or damaged file is passed over with a warning, the one before it is taken.
+/// Loads the newest whole checkpoint of this run, not beyond step `max_step` (what the step stream
+/// holds), into weights and optimiser; none: returns nothing. A cut or damaged file is passed over
+/// with a warning, the one before it is taken.
 std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder,
                                                          const std::string& run_id,
+                                                         int64_t max_step,
                                                          std::vector<ParameterGroup>& weights,
                                                          Optimizer& optimizer);
 

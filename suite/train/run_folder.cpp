@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "suite/base/hash.h"
+#include "suite/base/log.h"
 #include "suite/base/record_digest.h"
 
 namespace normbench {
@@ -38,6 +39,18 @@ Json RunFolder::manifest() const { return read_if_present(path_ + "/manifest.jso
 Json RunFolder::summary() const { return read_if_present(path_ + "/summary.json"); }
 void RunFolder::write_manifest(const Json& manifest) {
   write_json(path_ + "/manifest.json", manifest);
+}
+
+int64_t RunFolder::num_step_lines() const {
+  const std::string file = path_ + "/steps.jsonl.zst";
+  if (!std::filesystem::exists(file)) return 0;
+  try {
+    return static_cast<int64_t>(read_record_lines(file).size());
+  } catch (const UserError& e) {
+    log_warning(e.what());
+    std::filesystem::remove(file);
+    return 0;
+  }
 }
 
 void RunFolder::open_steps(int64_t steps) {

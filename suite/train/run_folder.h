@@ -25,6 +25,8 @@ class RunFolder {
 
   /// Opens the step stream; keeps the lines of the first `steps` steps.
   void open_steps(int64_t steps);
+  /// Whole lines in the step stream; 0 when it is damaged: the run then starts anew.
+  int64_t num_step_lines() const;
   void append_step(const Json& line) { steps_->append(line); }
   void flush_steps() { steps_->flush(); }
 

@@ -125,11 +125,15 @@ bool reusable(const RunFolder& folder, const Json& config, const RunOptions& opt
   else if (summary.value("run_id", "") != run_id_of(config) || !summary.contains("record_digest"))
     *reason = "its summary is damaged";
   else {
-    size_t cut = 0;
-    const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
-    if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
-      return true;
     *reason = "its digest does not match its content";
+    try {
+      size_t cut = 0;
+      const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
+      if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
+        return true;
+    } catch (const UserError& e) {
+      *reason = e.what();
+    }
   }
   return false;
 }
@@ -229,8 +233,8 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   folder.write_manifest(manifest);
 
   CheckpointProgress progress;
-  if (const auto found =
-          load_newest_checkpoint(folder.path(), run_id, training.groups, *training.optimizer)) {
+  if (const auto found = load_newest_checkpoint(folder.path(), run_id, folder.num_step_lines(),
+                                                training.groups, *training.optimizer)) {
     progress = *found;
     ++progress.sessions;
     log_info(options.name + " goes on at step " + std::to_string(progress.step + 1) + " of " +

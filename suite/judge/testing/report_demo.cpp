@@ -1,4 +1,5 @@
-// Prints a ledger and writes a page from invented records: `normbench_report_demo OUT_FOLDER`. For work on their looks.
+// Prints a ledger and writes a page from invented records: `normbench_report_demo OUT_FOLDER`. For
+// work on their looks.
 #include <chrono>
 #include <iostream>
 
@@ -11,16 +12,23 @@ int main(int argc, char** argv) {
   using namespace normbench;
   const std::string out = argc > 1 ? argv[1] : "demo";
   testing::SyntheticOptions options;
-  options.token_ratio = {{"gpt_plus", 1.0}, {"gpt_plus_literal_init", .8}, {"ngpt", .93}, {"angpt", 1.3}};
-  options.step_seconds = {{"gpt_plus", .100}, {"gpt_plus_literal_init", .1}, {"ngpt", .125}, {"angpt", .109}};
+  options.token_ratio = {
+      {"gpt_plus", 1.0}, {"gpt_plus_literal_init", .8}, {"ngpt", .93}, {"angpt", 1.3}};
+  options.step_seconds = {
+      {"gpt_plus", .100}, {"gpt_plus_literal_init", .1}, {"ngpt", .125}, {"angpt", .109}};
   options.datasets = {"gcide_1k", "prose_1k"};
   options.tokens_per_step = 2048;
   JudgeInput input = testing::synthetic_input(options);
   for (const auto* id : {"ngpt_speed_up", "literal"}) {
     const bool ngpt = std::string(id) == "ngpt_speed_up";
-    input.claims.push_back({{"id", id}, {"statement", ngpt ? "nGPT needs fewer tokens than GPT+ for the same loss" : "anGPT against GPT+ with the literal init"},
-                            {"rule", "speed_up"}, {"challenger", ngpt ? "ngpt" : "angpt"}, {"reference", ngpt ? "gpt_plus" : "gpt_plus_literal_init"},
-                            {"published", "/speed_up"}});
+    input.claims.push_back(
+        {{"id", id},
+         {"statement", ngpt ? "nGPT needs fewer tokens than GPT+ for the same loss"
+                            : "anGPT against GPT+ with the literal init"},
+         {"rule", "speed_up"},
+         {"challenger", ngpt ? "ngpt" : "angpt"},
+         {"reference", ngpt ? "gpt_plus" : "gpt_plus_literal_init"},
+         {"published", "/speed_up"}});
   }
   testing::TemporaryFolder runs;
   testing::write_all(runs.path(), input, options);

@@ -16,13 +16,15 @@ namespace {
 // A normal value that depends on the words alone: the mean of 12 uniforms, shifted and scaled.
 double noise(const std::string& words) {
   double sum = 0;
-  for (int i = 0; i < 12; ++i) sum += static_cast<double>(xxh3_64(words + "/" + std::to_string(i)) >> 11) / 9007199254740992.0;
+  for (int i = 0; i < 12; ++i)
+    sum += static_cast<double>(xxh3_64(words + "/" + std::to_string(i)) >> 11) / 9007199254740992.0;
   return sum - 6;
 }
 
 RunRef planned(RunRef run, const std::string& name) {
   run.run_id = run_id_of(synthetic_config(run));
-  run.name = name + "." + run.arm + "." + run.dataset + "." + std::to_string(run.token_budget) + ".s" + std::to_string(run.seed);
+  run.name = name + "." + run.arm + "." + run.dataset + "." + std::to_string(run.token_budget) +
+             ".s" + std::to_string(run.seed);
   return run;
 }
 
@@ -31,7 +33,8 @@ RunRef planned(RunRef run, const std::string& name) {
 TemporaryFolder::TemporaryFolder() {
   // In memory where there is such a place: hundreds of small synced files.
   const std::filesystem::path memory = "/dev/shm";
-  const auto parent = ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+  const auto parent =
+      ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
   std::string pattern = (parent / "normbench-XXXXXX").string();
   NORMBENCH_CHECK(::mkdtemp(pattern.data()) != nullptr, pattern);
   folder_ = pattern;
@@ -45,15 +48,23 @@ std::string TemporaryFolder::path(const std::string& below) const {
 }
 
 Json synthetic_config(const RunRef& run) {
-  return Json{{"model", run.arm}, {"model_options", Json::object()}, {"dataset", run.dataset}, {"token_budget", run.token_budget},
-              {"seed", run.seed}, {"peak_lr", run.peak_lr}, {"train_digest", "train of " + run.dataset}, {"device", "cpu"}, {"threads", 1}};
+  return Json{{"model", run.arm},
+              {"model_options", Json::object()},
+              {"dataset", run.dataset},
+              {"token_budget", run.token_budget},
+              {"seed", run.seed},
+              {"peak_lr", run.peak_lr},
+              {"train_digest", "train of " + run.dataset},
+              {"device", "cpu"},
+              {"threads", 1}};
 }
 
 double synthetic_loss(const SyntheticOptions& options, const RunRef& run) {
   const double tokens = static_cast<double>(run.token_budget) * options.token_ratio.at(run.arm);
   const double off = std::log2(run.peak_lr / options.best_lr);
   return 1.7 + 690 * std::pow(tokens, -.42) + .09 * off * off +
-         options.seed_sd * noise(run.arm + run.dataset + std::to_string(run.token_budget) + "s" + std::to_string(run.seed));
+         options.seed_sd * noise(run.arm + run.dataset + std::to_string(run.token_budget) + "s" +
+                                 std::to_string(run.seed));
 }
 
 JudgeInput synthetic_input(const SyntheticOptions& options) {
@@ -66,20 +77,32 @@ JudgeInput synthetic_input(const SyntheticOptions& options) {
   input.source = {{"paper", "arXiv 2505.22014 v2"}, {"where", "Figure 3"}, {"values", "digitized"}};
   input.size = "4 layers, width 64, 327,680 parameters";
   input.datasets = options.datasets;
-  const std::map<std::string, std::string> labels = {{"gpt_plus", "GPT+"}, {"angpt", "anGPT"}, {"ngpt", "nGPT"}, {"gpt_plus_literal_init", "GPT+, init .02"}};
+  const std::map<std::string, std::string> labels = {{"gpt_plus", "GPT+"},
+                                                     {"angpt", "anGPT"},
+                                                     {"ngpt", "nGPT"},
+                                                     {"gpt_plus_literal_init", "GPT+, init .02"}};
   for (const auto& name : {"gpt_plus", "gpt_plus_literal_init", "ngpt", "angpt"})
     if (options.token_ratio.contains(name))
-      input.arms.push_back({name, labels.at(name), "", std::string(name) == "gpt_plus_literal_init" ? "its init does not scale with the width, which inflates every lead over it" : ""});
+      input.arms.push_back(
+          {name, labels.at(name), "",
+           std::string(name) == "gpt_plus_literal_init"
+               ? "its init does not scale with the width, which inflates every lead over it"
+               : ""});
   for (const auto& arm : input.arms)
     for (const auto& dataset : options.datasets) {
       for (const int64_t budget : {options.budgets.front(), options.budgets.back()})
         for (const double lr : options.grid)
-          input.sweep_runs.push_back(planned({"", "", arm.name, dataset, budget, 101, lr}, "run.angpt.convergence.cpu.sweep" + std::to_string(lr)));
-      // The rates that the sweep's parabola will choose, found by the same few lines that tune() uses on records.
+          input.sweep_runs.push_back(
+              planned({"", "", arm.name, dataset, budget, 101, lr},
+                      "run.angpt.convergence.cpu.sweep" + std::to_string(lr)));
+      // The rates that the sweep's parabola will choose, found by the same few lines that tune()
+      // uses on records.
       for (const int64_t budget : {options.budgets.front(), options.budgets.back()}) {
         size_t best = 1;
         for (size_t i = 1; i + 1 < options.grid.size(); ++i)
-          if (std::abs(std::log2(options.grid[i] / options.best_lr)) < std::abs(std::log2(options.grid[best] / options.best_lr))) best = i;
+          if (std::abs(std::log2(options.grid[i] / options.best_lr)) <
+              std::abs(std::log2(options.grid[best] / options.best_lr)))
+            best = i;
         double x[3], y[3];
         for (size_t k = 0; k < 3; ++k) {
           const double lr = options.grid[best - 1 + k];
@@ -94,40 +117,84 @@ JudgeInput synthetic_input(const SyntheticOptions& options) {
       }
       for (const int64_t budget : options.budgets)
         for (const int64_t seed : options.seeds)
-          input.runs.push_back(planned({"", "", arm.name, dataset, budget, seed, input.peak_lr[arm.name][dataset].front().peak_lr},
+          input.runs.push_back(planned({"", "", arm.name, dataset, budget, seed,
+                                        input.peak_lr[arm.name][dataset].front().peak_lr},
                                        "run.angpt.convergence.cpu"));
     }
-  input.published = {{"speed_up", {{"value", 1.4}, {"unit", "ratio"}, {"how", "printed"}, {"where", "abstract"}}}};
-  input.claims = Json::array({{{"id", "speed_up"}, {"statement", "anGPT needs fewer tokens than GPT+ for the same loss"}, {"rule", "speed_up"},
-                               {"challenger", "angpt"}, {"reference", "gpt_plus"}, {"published", "/speed_up"}, {"conditions", "GPT+ has QK norm"}},
-                              {{"id", "parity"}, {"statement", "anGPT is not worse than GPT+"}, {"rule", "non_inferiority"},
-                               {"challenger", "angpt"}, {"reference", "gpt_plus"}, {"margin_nats", .02}}});
-  input.deviations = Json::array({{{"what", "width"}, {"paper", "1024"}, {"here", "64"}, {"why", "a CPU"}}});
-  input.not_tested = Json::array({{{"what", "downstream accuracy"}, {"why", "needs the paper's data and size"}}});
+  input.published = {
+      {"speed_up", {{"value", 1.4}, {"unit", "ratio"}, {"how", "printed"}, {"where", "abstract"}}}};
+  input.claims =
+      Json::array({{{"id", "speed_up"},
+                    {"statement", "anGPT needs fewer tokens than GPT+ for the same loss"},
+                    {"rule", "speed_up"},
+                    {"challenger", "angpt"},
+                    {"reference", "gpt_plus"},
+                    {"published", "/speed_up"},
+                    {"conditions", "GPT+ has QK norm"}},
+                   {{"id", "parity"},
+                    {"statement", "anGPT is not worse than GPT+"},
+                    {"rule", "non_inferiority"},
+                    {"challenger", "angpt"},
+                    {"reference", "gpt_plus"},
+                    {"margin_nats", .02}}});
+  input.deviations =
+      Json::array({{{"what", "width"}, {"paper", "1024"}, {"here", "64"}, {"why", "a CPU"}}});
+  input.not_tested =
+      Json::array({{{"what", "downstream accuracy"}, {"why", "needs the paper's data and size"}}});
   for (const auto& arm : input.arms) input.numeric_digest[arm.name] = "digest of " + arm.name;
   return input;
 }
 
-void write_record(const std::string& runs_folder, const RunRef& run, const SyntheticOptions& options, const RecordEdit& edit) {
+void write_record(const std::string& runs_folder, const RunRef& run,
+                  const SyntheticOptions& options, const RecordEdit& edit) {
   const double loss = synthetic_loss(options, run);
-  Json manifest{{"schema", "normbench-run-1"}, {"run_id", run.run_id}, {"name", run.name}, {"config", synthetic_config(run)},
-                {"data", {{"train_digest", "t"}, {"validation_digest", "v"}, {"validation_slice_digest", "s"}}},
-                {"numeric_class", options.numeric_class}, {"perf_class", "one core of a test"}, {"fingerprint", {{"cpu", "invented"}}},
-                {"build", {{"version", "0"}}}, {"numeric_digest", "digest of " + run.arm}, {"parameters", 327680}};
-  const int64_t all = run.token_budget / options.tokens_per_step, steps = edit.diverged ? std::max<int64_t>(1, all / 3) : all;
+  Json manifest{
+      {"schema", "normbench-run-1"},
+      {"run_id", run.run_id},
+      {"name", run.name},
+      {"config", synthetic_config(run)},
+      {"data",
+       {{"train_digest", "t"}, {"validation_digest", "v"}, {"validation_slice_digest", "s"}}},
+      {"numeric_class", options.numeric_class},
+      {"perf_class", "one core of a test"},
+      {"fingerprint", {{"cpu", "invented"}}},
+      {"build", {{"version", "0"}}},
+      {"numeric_digest", "digest of " + run.arm},
+      {"parameters", 327680}};
+  const int64_t all = run.token_budget / options.tokens_per_step,
+                steps = edit.diverged ? std::max<int64_t>(1, all / 3) : all;
   std::vector<std::string> lines;
   for (int64_t i = 1; i <= steps; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(all);
-    const double train = loss + .05 + (6.93 - loss) * std::exp(-9 * share) + .2 * (1 - share) + .06 * noise(run.run_id + std::to_string(i));
-    lines.push_back(canonical(Json{{"step", i}, {"tokens", i * options.tokens_per_step}, {"loss", train}, {"lr", run.peak_lr}, {"grad_norm", 1.0}, {"seconds", .1}}));
+    const double train = loss + .05 + (6.93 - loss) * std::exp(-9 * share) + .2 * (1 - share) +
+                         .06 * noise(run.run_id + std::to_string(i));
+    lines.push_back(canonical(Json{{"step", i},
+                                   {"tokens", i * options.tokens_per_step},
+                                   {"loss", train},
+                                   {"lr", run.peak_lr},
+                                   {"grad_norm", 1.0},
+                                   {"seconds", .1}}));
   }
-  Json summary{{"schema", "normbench-summary-1"}, {"run_id", run.run_id}, {"status", edit.diverged ? "diverged" : "finished"},
-               {"steps", steps}, {"tokens", steps * options.tokens_per_step}, {"validation_tokens", 65536}, {"train_loss_last", loss},
-               {"seconds_train", 100.0}, {"seconds_evaluation", 1.0}, {"tokens_per_second", 20000.0},
-               {"step_seconds_median", options.step_seconds.contains(run.arm) ? options.step_seconds.at(run.arm) : .1},
-               {"peak_memory_bytes", 1000000}, {"steps_digest", xxh3_hex("steps of " + run.run_id)}, {"weights_digest", "w"}, {"sessions", 1}};
-  if (edit.diverged) summary["diverged_at_step"] = steps;
-  else summary["validation_loss"] = loss, summary["validation_loss_bits"] = double_bits(loss);
+  Json summary{{"schema", "normbench-summary-1"},
+               {"run_id", run.run_id},
+               {"status", edit.diverged ? "diverged" : "finished"},
+               {"steps", steps},
+               {"tokens", steps * options.tokens_per_step},
+               {"validation_tokens", 65536},
+               {"train_loss_last", loss},
+               {"seconds_train", 100.0},
+               {"seconds_evaluation", 1.0},
+               {"tokens_per_second", 20000.0},
+               {"step_seconds_median",
+                options.step_seconds.contains(run.arm) ? options.step_seconds.at(run.arm) : .1},
+               {"peak_memory_bytes", 1000000},
+               {"steps_digest", xxh3_hex("steps of " + run.run_id)},
+               {"weights_digest", "w"},
+               {"sessions", 1}};
+  if (edit.diverged)
+    summary["diverged_at_step"] = steps;
+  else
+    summary["validation_loss"] = loss, summary["validation_loss_bits"] = double_bits(loss);
   if (edit.manifest) edit.manifest(manifest);
   if (edit.lines) edit.lines(lines);
   if (edit.summary) edit.summary(summary);
@@ -141,7 +208,8 @@ void write_record(const std::string& runs_folder, const RunRef& run, const Synth
   write_json(folder + "/summary.json", sealed_summary(manifest, lines, summary));
 }
 
-void write_all(const std::string& runs_folder, const JudgeInput& input, const SyntheticOptions& options) {
+void write_all(const std::string& runs_folder, const JudgeInput& input,
+               const SyntheticOptions& options) {
   for (const auto* runs : {&input.runs, &input.sweep_runs})
     for (const auto& run : *runs) write_record(runs_folder, run, options);
 }
