@@ -128,6 +128,7 @@ JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTi
   input.table_file = fs::path(table.file).lexically_relative(project.root).string();
   input.source = table.source;
   input.claims = table.claims;
+  input.peak_lr_source = planned.tier->peak_lr_source;
   input.deviations = table.deviations;
   input.not_tested = table.not_tested;
   const std::string published = project.baselines() + "/published/" + table.paper + ".json";

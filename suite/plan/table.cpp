@@ -161,6 +161,7 @@ Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
   tier.precision = o.required<std::string>("precision");
   tier.threads = o.optional<int64_t>("threads", 1);
   tier.noise = o.optional<Json>("noise", Json());
+  tier.peak_lr_source = o.optional<std::string>("peak_lr_source", "");
   o.for_each_object("settings", [&](const std::string& setting, const JsonObject& s) {
     tier.settings.push_back(read_setting(setting, s, table, sizes));
   });

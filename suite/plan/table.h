@@ -43,6 +43,7 @@ struct Tier {
   std::string name, note, device, precision;
   int64_t threads = 1;
   Json noise;  // measured seed noise and slope, for the power statement; may be null
+  std::string peak_lr_source;  // where the rates of a tier without a sweep come from
   std::vector<Setting> settings;
 };
 
