@@ -15,6 +15,8 @@ class SingleCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> single_communicator() { return std::make_unique<SingleCommunicator>(); }
+std::unique_ptr<Communicator> single_communicator() {
+  return std::make_unique<SingleCommunicator>();
+}
 
 }  // namespace normbench

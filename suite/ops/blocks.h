@@ -1,4 +1,5 @@
-// How a CPU kernel meets tensors: when it may run, and how its rows are divided among threads. For the *_torch.cpp files only.
+// How a CPU kernel meets tensors: when it may run, and how its rows are divided among threads. For
+// the *_torch.cpp files only.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -20,13 +21,16 @@ inline bool kernel_takes(std::initializer_list<torch::Tensor> tensors) {
   return true;
 }
 
-/// A kernel's gradient is no function of autograd's: a second derivative through it would silently miss terms.
+/// A kernel's gradient is no function of autograd's: a second derivative through it would silently
+/// miss terms.
 inline void refuse_second_derivative(const char* op) {
-  TORCH_CHECK(!at::GradMode::is_enabled(), op, ": the kernel is differentiable once, but a gradient with create_graph was ",
+  TORCH_CHECK(!at::GradMode::is_enabled(), op,
+              ": the kernel is differentiable once, but a gradient with create_graph was ",
               "asked for; call ops::set_fused(false) before the forward pass");
 }
 
-constexpr int64_t kRowsPerBlock = 128;  // fixed: sums over rows group the same way for every number of threads
+constexpr int64_t kRowsPerBlock =
+    128;  // fixed: sums over rows group the same way for every number of threads
 
 inline int64_t num_blocks(int64_t rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 
@@ -35,7 +39,8 @@ template <class F>
 void each_block(int64_t rows, int64_t n, F f) {
   at::parallel_for(0, num_blocks(rows), 1, [&](int64_t first, int64_t last) {
     for (int64_t block = first; block < last; ++block) {
-      f(block, cpu::RowRange{block * kRowsPerBlock, std::min(rows, (block + 1) * kRowsPerBlock), n});
+      f(block,
+        cpu::RowRange{block * kRowsPerBlock, std::min(rows, (block + 1) * kRowsPerBlock), n});
     }
   });
 }

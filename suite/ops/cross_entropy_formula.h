@@ -8,11 +8,12 @@
 
 namespace normbench::ops {
 
-/// Returns the loss. scale: [n], or null when every scale is 1. With `gradient`, u is overwritten by du and this row's share
-/// is added to dscale (null without scale). e: n floats of scratch.
+/// Returns the loss. scale: [n], or null when every scale is 1. With `gradient`, u is overwritten
+/// by du and this row's share is added to dscale (null without scale). e: n floats of scratch.
 template <class Group>
-NORMBENCH_HD double cross_entropy_row(Group group, int64_t n, float* u, const float* scale, int64_t target, float weight,
-                                      bool gradient, float* dscale, float* e) {
+NORMBENCH_HD double cross_entropy_row(Group group, int64_t n, float* u, const float* scale,
+                                      int64_t target, float weight, bool gradient, float* dscale,
+                                      float* e) {
   const float u_target = u[target];
   float top, z_target = u_target;
   if (scale) {

@@ -1,5 +1,6 @@
-// Truth: baselines/golden/op-*.safetensors, written in double by the authors' public code or by an independent reading of
-// the papers. Tolerance of those files: 1e-9; here both sides are double sums of 10 to 33 terms, so 1e-12 must hold.
+// Truth: baselines/golden/op-*.safetensors, written in double by the authors' public code or by an
+// independent reading of the papers. Tolerance of those files: 1e-9; here both sides are double
+// sums of 10 to 33 terms, so 1e-12 must hold.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -27,7 +28,9 @@ double row_error(const torch::Tensor& a, const torch::Tensor& b) {
 
 torch::Tensor leaf(const torch::Tensor& x) { return x.clone().requires_grad_(); }
 
-void backward(const torch::Tensor& y, const torch::Tensor& cotangent) { (y * cotangent).sum().backward(); }
+void backward(const torch::Tensor& y, const torch::Tensor& cotangent) {
+  (y * cotangent).sum().backward();
+}
 
 TEST(Golden, NormsOfRowsFromMilliToKilo) {
   const std::string file = "op-norms";
@@ -91,16 +94,18 @@ TEST(Golden, RopeInEveryPairing) {
     RopePairs pairs;
     int64_t width;
   };
-  for (const auto& c : {Case{"half", RopePairs::kHalf, 8}, Case{"half_partial", RopePairs::kHalf, 4},
-                        Case{"interleaved", RopePairs::kInterleaved, 8},
-                        Case{"interleaved_partial", RopePairs::kInterleaved, 4},
-                        Case{"published", RopePairs::kPublished, 8}}) {
+  for (const auto& c :
+       {Case{"half", RopePairs::kHalf, 8}, Case{"half_partial", RopePairs::kHalf, 4},
+        Case{"interleaved", RopePairs::kInterleaved, 8},
+        Case{"interleaved_partial", RopePairs::kInterleaved, 4},
+        Case{"published", RopePairs::kPublished, 8}}) {
     const auto table = rope_table(16, c.width, 1e4, c.pairs, torch::kDouble);
     auto x = leaf(golden(file, "input.x"));  // the file has [B, H, T, Dh]
     auto y = rope(x.transpose(1, 2), table).transpose(1, 2);
     backward(y, golden(file, "input.cotangent"));
     EXPECT_LT(relative_error(y, golden(file, "out." + c.name)), kTolerance) << c.name;
-    EXPECT_LT(relative_error(x.grad(), golden(file, "grad." + c.name + ".x")), kTolerance) << c.name;
+    EXPECT_LT(relative_error(x.grad(), golden(file, "grad." + c.name + ".x")), kTolerance)
+        << c.name;
   }
 }
 
@@ -128,7 +133,8 @@ TEST(Golden, RowConstraints) {
 
 TEST(Golden, AWrongOperatorIsSeen) {
   const auto x = golden("op-norms", "input.x");
-  const auto wrong = x / (x.square().sum(-1, true) + 1e-8).sqrt();  // an eps of 1e-8, invisible at rows of size 1
+  const auto wrong =
+      x / (x.square().sum(-1, true) + 1e-8).sqrt();  // an eps of 1e-8, invisible at rows of size 1
   EXPECT_GT(row_error(wrong, golden("op-norms", "out.l2")), 1e-9);
   EXPECT_EQ(relative_error(x, x.transpose(0, 1)), std::numeric_limits<double>::infinity());
 }

@@ -1,4 +1,5 @@
-// Small types that a kernel's caller and its row formula share, and the mark of a formula that runs on host and device.
+// Small types that a kernel's caller and its row formula share, and the mark of a formula that runs
+// on host and device.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,12 @@ std::vector<int64_t> output_shape(const torch::Tensor& x, int64_t out) {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// y_i = x W_i^T, each contiguous. The gradient of x is summed inside the products (beta = 1): no sum of whole tensors, and no
-// copy as in a product with the concatenated weights, which is no faster at these sizes (ops_bench.cpp). x: [N, in].
+// y_i = x W_i^T, each contiguous. The gradient of x is summed inside the products (beta = 1): no
+// sum of whole tensors, and no copy as in a product with the concatenated weights, which is no
+// faster at these sizes (ops_bench.cpp). x: [N, in].
 struct LinearMany : torch::autograd::Function<LinearMany> {
-  static variable_list forward(AutogradContext* ctx, const torch::Tensor& x, at::TensorList weights) {
+  static variable_list forward(AutogradContext* ctx, const torch::Tensor& x,
+                               at::TensorList weights) {
     variable_list saved = {x}, y;
     for (const auto& weight : weights) {
       saved.push_back(weight);
@@ -47,13 +49,15 @@ struct LinearMany : torch::autograd::Function<LinearMany> {
 }  // namespace
 
 torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight) {
-  TORCH_CHECK(x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(), ", weight is ",
-              weight.sizes(), "; expected x [..., in] and weight [out, in]");
+  TORCH_CHECK(x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1), "linear: x is ",
+              x.sizes(), ", weight is ", weight.sizes(),
+              "; expected x [..., in] and weight [out, in]");
   const auto rows = x.reshape({-1, weight.size(1)});
   return rows.mm(weight.to(x.scalar_type()).t()).view(output_shape(x, weight.size(0)));
 }
 
-std::vector<torch::Tensor> linear_many(const torch::Tensor& x, const std::vector<torch::Tensor>& weights) {
+std::vector<torch::Tensor> linear_many(const torch::Tensor& x,
+                                       const std::vector<torch::Tensor>& weights) {
   if (!fused() || x.scalar_type() == torch::kDouble || weights.size() < 2) {
     std::vector<torch::Tensor> y;
     for (const auto& weight : weights) y.push_back(ops::linear(x, weight));
@@ -61,8 +65,9 @@ std::vector<torch::Tensor> linear_many(const torch::Tensor& x, const std::vector
   }
   std::vector<torch::Tensor> cast;
   for (const auto& weight : weights) {
-    TORCH_CHECK(x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1), "linear_many: x is ", x.sizes(),
-                ", weight is ", weight.sizes(), "; expected x [..., in] and weights [out, in]");
+    TORCH_CHECK(x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1),
+                "linear_many: x is ", x.sizes(), ", weight is ", weight.sizes(),
+                "; expected x [..., in] and weights [out, in]");
     cast.push_back(weight.to(x.scalar_type()));
   }
   auto y = LinearMany::apply(x.reshape({-1, x.size(-1)}), at::TensorList(cast));

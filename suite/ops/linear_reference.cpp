@@ -5,7 +5,8 @@
 namespace normbench::ops::reference {
 
 torch::Tensor linear_cross_entropy(const torch::Tensor& h, const torch::Tensor& weight,
-                                   const std::optional<torch::Tensor>& scale, const torch::Tensor& targets) {
+                                   const std::optional<torch::Tensor>& scale,
+                                   const torch::Tensor& targets) {
   const auto type = h.scalar_type();
   auto logits = widen(h.mm(weight.to(type).t()));  // [N, V]
   if (scale) logits = logits * *scale;

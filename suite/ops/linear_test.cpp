@@ -23,13 +23,16 @@ Operator head(const torch::Tensor& targets, double loss_scale = 1) {
 
 torch::Tensor targets(int64_t rows) { return torch::arange(rows) * 37 % kVocabulary; }
 
-std::vector<torch::Tensor> inputs(int64_t rows, torch::ScalarType type = torch::kFloat, bool scale = true) {
-  std::vector<torch::Tensor> in = {normal({rows, 24}, "h", type), normal({kVocabulary, 24}, "weight", type)};
+std::vector<torch::Tensor> inputs(int64_t rows, torch::ScalarType type = torch::kFloat,
+                                  bool scale = true) {
+  std::vector<torch::Tensor> in = {normal({rows, 24}, "h", type),
+                                   normal({kVocabulary, 24}, "weight", type)};
   if (scale) in.push_back(normal({kVocabulary}, "scale", type));
   return in;
 }
 
-// 300 rows, 24 and 70 terms a sum in fp32; scores reach 20, and an error of 20 * 6e-8 in a score is one of a probability.
+// 300 rows, 24 and 70 terms a sum in fp32; scores reach 20, and an error of 20 * 6e-8 in a score is
+// one of a probability.
 constexpr double kTolerance = 20 * 20 * 6e-8;
 
 TEST(LinearCrossEntropy, TheKernelAgreesWithTheReferenceInDouble) {
@@ -37,7 +40,8 @@ TEST(LinearCrossEntropy, TheKernelAgreesWithTheReferenceInDouble) {
     EXPECT_TRUE(takes_kernel(head(targets(300)), inputs(300, torch::kFloat, scale)));
     EXPECT_LT(kernel_error(head(targets(300)), inputs(300, torch::kFloat, scale)), kTolerance);
     // As a share of an accumulated gradient.
-    EXPECT_LT(kernel_error(head(targets(300), 0.125), inputs(300, torch::kFloat, scale)), kTolerance);
+    EXPECT_LT(kernel_error(head(targets(300), 0.125), inputs(300, torch::kFloat, scale)),
+              kTolerance);
   }
 }
 
@@ -50,13 +54,15 @@ TEST(LinearCrossEntropy, TheLossWithoutGradientIsTheSameToTheLastBit) {
 }
 
 TEST(LinearCrossEntropy, GradientsAreTheCentralDifferences) {
-  // Own error of the differences, op_testing.h, with scores near 20: fifth derivatives 20^5 / 30 * 1e-12 = 1e-7 at worst.
+  // Own error of the differences, op_testing.h, with scores near 20: fifth derivatives 20^5 / 30 *
+  // 1e-12 = 1e-7 at worst.
   EXPECT_LT(central_difference_error(head(targets(3)), inputs(3, torch::kDouble), 3e-4), 1e-7);
 }
 
 TEST(LinearCrossEntropy, StridesAndThreadsChangeNoBit) {
   EXPECT_EQ(thread_error(head(targets(300)), inputs(300)), 0);
-  EXPECT_LT(stride_error(head(targets(300)), inputs(300)), kTolerance);  // the product reads other strides
+  EXPECT_LT(stride_error(head(targets(300)), inputs(300)),
+            kTolerance);  // the product reads other strides
 }
 
 TEST(LinearCrossEntropy, HugeLogitsGiveNoNanAndNanGivesNan) {
@@ -86,7 +92,8 @@ TEST(LinearCrossEntropy, AWrongKernelWouldBeSeen) {
 
 TEST(Linear, ManyIsLinearOnceAWeight) {
   const auto x = normal({2, 50, 24}, "x");
-  const std::vector<torch::Tensor> weights = {normal({24, 24}, "a"), normal({8, 24}, "b"), normal({8, 24}, "c")};
+  const std::vector<torch::Tensor> weights = {normal({24, 24}, "a"), normal({8, 24}, "b"),
+                                              normal({8, 24}, "c")};
   const Operator many = [](const auto& in) {
     return torch::cat(linear_many(in[0], {in.begin() + 1, in.end()}), -1);
   };
@@ -107,7 +114,8 @@ TEST(Linear, MasterWeightsAreCastToTheTypeOfX) {
   const auto x = normal({3, 8}, "x").to(torch::kBFloat16);
   EXPECT_EQ(ops::linear(x, normal({4, 8}, "w")).scalar_type(), torch::kBFloat16);
   EXPECT_THROW(ops::linear(x, normal({8, 4}, "w")), c10::Error);
-  EXPECT_EQ(ops::linear(torch::empty({0, 3, 8}), normal({4, 8}, "w")).sizes(), torch::IntArrayRef({0, 3, 4}));
+  EXPECT_EQ(ops::linear(torch::empty({0, 3, 8}), normal({4, 8}, "w")).sizes(),
+            torch::IntArrayRef({0, 3, 4}));
 }
 
 }  // namespace

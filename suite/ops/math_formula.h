@@ -1,5 +1,5 @@
-// exp and log from +, *, / and one fused multiply-add, so that their last digit depends on neither libm nor the vector width.
-// Host and device; no torch.
+// exp and log from +, *, / and one fused multiply-add, so that their last digit depends on neither
+// libm nor the vector width. Host and device; no torch.
 #pragma once
 
 #include <bit>
@@ -18,12 +18,14 @@ inline int32_t bits_of_float(float x) { return std::bit_cast<int32_t>(x); }
 inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #endif
 
-/// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2) / 2. Taylor to r^7: the remainder r^8 / 8! is below 6e-9, a tenth
-/// of the rounding unit of fp32. Below -87 (and above 88) the value at the limit: 1e-38 (and 2e38). NaN stays NaN.
+/// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2) / 2. Taylor to r^7: the remainder,
+/// r^8 / 40320, is below 6e-9, a tenth of the rounding unit of fp32. Below -87 (and above 88) the
+/// value at the limit: 1e-38 (and 2e38). NaN stays NaN.
 NORMBENCH_HD inline float exp_formula(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits.
+  constexpr float kRound = 12582912.0f;
   const float shifted = multiply_add(x, 1.44269504f, kRound);
   const float n = shifted - kRound;
   // ln 2 in two parts; the first has 9 low bits zero, so that n times it is exact.
@@ -39,8 +41,8 @@ NORMBENCH_HD inline float exp_formula(float x) {
   return p * float_from_bits((exponent + 127) << 23);
 }
 
-/// log(x) of a normal positive fp32 number, in double: x = 2^k m, m in [sqrt(1/2), sqrt(2)), log m = 2 artanh(s),
-/// s = (m - 1) / (m + 1), |s| <= 0.1716; the series to s^21 leaves 1e-19.
+/// log(x) of a normal positive fp32 number, in double: x = 2^k m, m in [sqrt(1/2), sqrt(2)),
+/// log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| <= 0.1716; the series to s^21 leaves 1e-19.
 NORMBENCH_HD inline double log_formula(float x) {
   const int32_t bits = bits_of_float(x);
   int32_t k = ((bits >> 23) & 0xff) - 127;

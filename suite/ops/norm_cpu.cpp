@@ -1,6 +1,5 @@
-#include "suite/ops/norm_formula.h"
-
 #include "suite/ops/kernels.h"
+#include "suite/ops/norm_formula.h"
 
 namespace normbench::ops::cpu {
 
@@ -10,8 +9,8 @@ void rms_norm(RowRange rows, const float* x, const float* gain, float eps, float
   }
 }
 
-void rms_norm_backward(RowRange rows, const float* x, const float* gain, const float* r, const float* dy, float* dx,
-                       float* dgain) {
+void rms_norm_backward(RowRange rows, const float* x, const float* gain, const float* r,
+                       const float* dy, float* dx, float* dgain) {
   for (int64_t i = rows.begin; i < rows.end; ++i) {
     const int64_t at = i * rows.n;
     rms_norm_row_backward(Serial(), rows.n, x + at, gain, r[i], dy + at, dx + at, dgain);
@@ -19,7 +18,8 @@ void rms_norm_backward(RowRange rows, const float* x, const float* gain, const f
 }
 
 void l2_norm(RowRange rows, const float* x, float* y, float* r) {
-  for (int64_t i = rows.begin; i < rows.end; ++i) r[i] = l2_norm_row(Serial(), rows.n, x + i * rows.n, y + i * rows.n);
+  for (int64_t i = rows.begin; i < rows.end; ++i)
+    r[i] = l2_norm_row(Serial(), rows.n, x + i * rows.n, y + i * rows.n);
 }
 
 void l2_norm_backward(RowRange rows, const float* x, const float* r, const float* dy, float* dx) {

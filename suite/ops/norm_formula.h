@@ -1,6 +1,7 @@
 // Row formulas of the two norms. n entries; r is kept for the backward pass.
-//   RMS:  r = (sum x^2 / n + eps)^(-1/2),  y = r x g,  dx = r (dy g - x r^2 sum(dy g x) / n),  dg = sum over rows of dy r x
-//   L2:   r = (sum x^2)^(-1/2),            y = r x,    dx = r (dy - y sum(dy y))
+//   RMS:  r = (sum x^2 / n + eps)^(-1/2),  y = r x g
+//     dx = r (dy g - x r^2 sum(dy g x) / n),  dg = sum over rows of dy r x
+//   L2:  r = (sum x^2)^(-1/2),  y = r x,  dx = r (dy - y sum(dy y))
 #pragma once
 
 #include "suite/ops/row_group.h"
@@ -8,7 +9,8 @@
 namespace normbench::ops {
 
 template <class Group>
-NORMBENCH_HD float rms_norm_row(Group group, int64_t n, const float* x, const float* gain, float eps, float* y) {
+NORMBENCH_HD float rms_norm_row(Group group, int64_t n, const float* x, const float* gain,
+                                float eps, float* y) {
   const float square = group.sum(n, [=](int64_t i) { return x[i] * x[i]; });
   const float r = 1.0f / sqrtf(square / static_cast<float>(n) + eps);
   group.each(n, [=](int64_t i) { y[i] = r * x[i] * gain[i]; });
@@ -17,8 +19,8 @@ NORMBENCH_HD float rms_norm_row(Group group, int64_t n, const float* x, const fl
 
 /// Adds this row's share to dgain.
 template <class Group>
-NORMBENCH_HD void rms_norm_row_backward(Group group, int64_t n, const float* x, const float* gain, float r,
-                                        const float* dy, float* dx, float* dgain) {
+NORMBENCH_HD void rms_norm_row_backward(Group group, int64_t n, const float* x, const float* gain,
+                                        float r, const float* dy, float* dx, float* dgain) {
   const float along = group.sum(n, [=](int64_t i) { return dy[i] * gain[i] * x[i]; });
   const float pull = r * r * along / static_cast<float>(n);
   group.each(n, [=](int64_t i) {
@@ -35,7 +37,8 @@ NORMBENCH_HD float l2_norm_row(Group group, int64_t n, const float* x, float* y)
 }
 
 template <class Group>
-NORMBENCH_HD void l2_norm_row_backward(Group group, int64_t n, const float* x, float r, const float* dy, float* dx) {
+NORMBENCH_HD void l2_norm_row_backward(Group group, int64_t n, const float* x, float r,
+                                       const float* dy, float* dx) {
   const float along = r * r * group.sum(n, [=](int64_t i) { return dy[i] * x[i]; });
   group.each(n, [=](int64_t i) { dx[i] = r * (dy[i] - x[i] * along); });
 }

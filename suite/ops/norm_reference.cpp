@@ -14,7 +14,8 @@ torch::Tensor l2_norm(const torch::Tensor& x) {
   const auto wide = widen(x);
   const auto square = wide.square().sum(-1, /*keepdim=*/true);
   const auto zero = square == 0;
-  // 1/||x||, and 0 for a row of zeros. The inner fill keeps the unused branch finite: 0 * inf would be a NaN gradient.
+  // 1/||x||, and 0 for a row of zeros. The inner fill keeps the unused branch finite: 0 * inf would
+  // be a NaN gradient.
   const auto r = square.masked_fill(zero, 1.0).rsqrt().masked_fill(zero, 0.0);
   return (wide * r).to(x.scalar_type());
 }

@@ -17,8 +17,8 @@ constexpr double kEps = 1e-6;
 const Operator kRms = [](const auto& in) { return rms_norm(in[0], in[1], kEps); };
 const Operator kL2 = [](const auto& in) { return l2_norm(in[0]); };
 
-// 300 rows (three blocks) of 96 entries in fp32, rounding unit 6e-8. Row sums have 96 terms, gain sums 300, but errors of
-// random sign grow with the root: 20 units, taken four times.
+// 300 rows (three blocks) of 96 entries in fp32, rounding unit 6e-8. Row sums have 96 terms, gain
+// sums 300, but errors of random sign grow with the root: 20 units, taken four times.
 constexpr double kTolerance = 80 * 6e-8;
 
 std::vector<torch::Tensor> inputs(torch::ScalarType type = torch::kFloat) {
@@ -28,7 +28,8 @@ std::vector<torch::Tensor> inputs(torch::ScalarType type = torch::kFloat) {
 TEST(Norm, KernelsAgreeWithTheReferenceInDouble) {
   EXPECT_LT(kernel_error(kRms, inputs()), kTolerance);
   EXPECT_LT(kernel_error(kL2, {inputs()[0]}), kTolerance);
-  for (const int64_t n : {3, 7, 8, 33}) {  // widths that fill no vector register; at 1 the gradient is 0
+  for (const int64_t n :
+       {3, 7, 8, 33}) {  // widths that fill no vector register; at 1 the gradient is 0
     EXPECT_LT(kernel_error(kRms, {normal({5, n}, "x"), normal({n}, "gain")}), kTolerance) << n;
     EXPECT_LT(kernel_error(kL2, {normal({5, n}, "x")}), kTolerance) << n;
   }
@@ -45,7 +46,8 @@ TEST(Norm, AKernelComputesFp32AndTheReferenceTheRest) {
 
 TEST(Norm, GradientsAreTheCentralDifferences) {
   const auto x = normal({3, 5}, "x", torch::kDouble), gain = normal({5}, "gain", torch::kDouble);
-  EXPECT_LT(central_difference_error(kRms, {x, gain}), 1e-8);  // the differences' own error, op_testing.h, x 10
+  EXPECT_LT(central_difference_error(kRms, {x, gain}),
+            1e-8);  // the differences' own error, op_testing.h, x 10
   EXPECT_LT(central_difference_error(kL2, {x}), 1e-8);
 }
 
@@ -56,7 +58,8 @@ TEST(Norm, StridesAndThreadsChangeNoBit) {
 }
 
 TEST(Norm, EmptyTensorsPass) {
-  for (const auto& y : {l2_norm(torch::empty({0, 8})), rms_norm(torch::empty({0, 8}), torch::ones({8}), kEps)}) {
+  for (const auto& y :
+       {l2_norm(torch::empty({0, 8})), rms_norm(torch::empty({0, 8}), torch::ones({8}), kEps)}) {
     EXPECT_EQ(y.sizes(), torch::IntArrayRef({0, 8}));
   }
 }
@@ -79,9 +82,11 @@ TEST(Norm, ARowOfZerosStaysZeroAndHasNoGradient) {
 TEST(Norm, L2GradientIsOrthogonalToTheRow) {
   const auto x = normal({4, 64}, "x");
   const auto dx = value_and_gradients(kL2, {x})[1];
-  EXPECT_LT((dx * x).sum(-1).abs().max().item<float>(), 64 * 6e-8);  // 64 products near 1/8, rounding unit 6e-8
+  EXPECT_LT((dx * x).sum(-1).abs().max().item<float>(),
+            64 * 6e-8);  // 64 products near 1/8, rounding unit 6e-8
   const auto y = value_and_gradients(kRms, {x, torch::ones({64})})[1];
-  EXPECT_LT((y * x).sum(-1).abs().max().item<float>(), 8 * 64 * 6e-8);  // rms rows are 8 = sqrt(64) times longer
+  EXPECT_LT((y * x).sum(-1).abs().max().item<float>(),
+            8 * 64 * 6e-8);  // rms rows are 8 = sqrt(64) times longer
 }
 
 TEST(Norm, NoEpsHidesInTheL2Norm) {
@@ -103,11 +108,17 @@ TEST(Norm, AWrongKernelWouldBeSeen) {
     return rms_norm(in[0], in[1], in[0].scalar_type() == torch::kFloat ? 1e-4 : kEps);
   };
   EXPECT_GT(kernel_error(off, inputs()), kTolerance);
-  const Operator cut = [](const auto& in) { return l2_norm(in[0].detach()) + 0 * in[0]; };  // value right, gradient not
+  const Operator cut = [](const auto& in) {
+    return l2_norm(in[0].detach()) + 0 * in[0];
+  };  // value right, gradient not
   EXPECT_GT(central_difference_error(cut, {normal({3, 5}, "x", torch::kDouble)}), 1e-3);
-  const Operator by_layout = [](const auto& in) { return in[0] * static_cast<double>(in[0].stride(0)); };
+  const Operator by_layout = [](const auto& in) {
+    return in[0] * static_cast<double>(in[0].stride(0));
+  };
   EXPECT_GT(stride_error(by_layout, {inputs()[0]}), 0);
-  const Operator by_threads = [](const auto& in) { return in[0] * static_cast<double>(torch::get_num_threads()); };
+  const Operator by_threads = [](const auto& in) {
+    return in[0] * static_cast<double>(torch::get_num_threads());
+  };
   EXPECT_GT(thread_error(by_threads, {inputs()[0]}), 0);
 }
 

@@ -11,7 +11,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
-  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any, const torch::Tensor& gain_any, double eps) {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x_any,
+                               const torch::Tensor& gain_any, double eps) {
     const auto x = x_any.contiguous(), gain = gain_any.contiguous();
     const int64_t n = x.size(-1), rows = x.numel() / n;
     const auto y = at::empty_like(x), r = at::empty({rows}, x.options());
@@ -30,7 +31,8 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const int64_t n = x.size(-1), rows = x.numel() / n;
     const auto dx = at::empty_like(x), dgain = block_shares(rows, n, x);
     each_block(rows, n, [&](int64_t block, cpu::RowRange range) {
-      cpu::rms_norm_backward(range, data(x), data(gain), data(r), data(dy), data(dx), data(dgain) + block * n);
+      cpu::rms_norm_backward(range, data(x), data(gain), data(r), data(dy), data(dx),
+                             data(dgain) + block * n);
     });
     return {dx, sum_in_order(dgain), torch::Tensor()};
   }
@@ -41,7 +43,9 @@ struct L2Norm : torch::autograd::Function<L2Norm> {
     const auto x = x_any.contiguous();
     const int64_t n = x.size(-1), rows = x.numel() / n;
     const auto y = at::empty_like(x), r = at::empty({rows}, x.options());
-    each_block(rows, n, [&](int64_t, cpu::RowRange range) { cpu::l2_norm(range, data(x), data(y), data(r)); });
+    each_block(rows, n, [&](int64_t, cpu::RowRange range) {
+      cpu::l2_norm(range, data(x), data(y), data(r));
+    });
     ctx->save_for_backward({x, r});
     return y;
   }
@@ -63,8 +67,8 @@ struct L2Norm : torch::autograd::Function<L2Norm> {
 }  // namespace
 
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& gain, double eps) {
-  TORCH_CHECK(x.dim() >= 1 && gain.dim() == 1 && gain.size(0) == x.size(-1), "rms_norm: x is ", x.sizes(), ", gain is ",
-              gain.sizes(), "; expected x [..., D] and gain [D]");
+  TORCH_CHECK(x.dim() >= 1 && gain.dim() == 1 && gain.size(0) == x.size(-1), "rms_norm: x is ",
+              x.sizes(), ", gain is ", gain.sizes(), "; expected x [..., D] and gain [D]");
   return kernel_takes({x, gain}) ? RmsNorm::apply(x, gain, eps) : reference::rms_norm(x, gain, eps);
 }
 

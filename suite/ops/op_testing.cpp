@@ -24,7 +24,8 @@ torch::Tensor objective(const Operator& op, const std::vector<torch::Tensor>& in
 }  // namespace
 
 double relative_error(const torch::Tensor& a, const torch::Tensor& b) {
-  if (!a.defined() || !b.defined() || a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return kInfinity;
+  if (!a.defined() || !b.defined() || a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type())
+    return kInfinity;
   if (b.numel() == 0) return 0;
   const auto x = a.detach().to(torch::kDouble), y = b.detach().to(torch::kDouble);
   if (!x.isfinite().all().item<bool>() || !y.isfinite().all().item<bool>()) return kInfinity;
@@ -38,7 +39,8 @@ torch::Tensor normal(torch::IntArrayRef shape, const std::string& name, torch::S
   return x;
 }
 
-std::vector<torch::Tensor> value_and_gradients(const Operator& op, const std::vector<torch::Tensor>& inputs) {
+std::vector<torch::Tensor> value_and_gradients(const Operator& op,
+                                               const std::vector<torch::Tensor>& inputs) {
   std::vector<torch::Tensor> leaves;
   for (const auto& x : inputs) leaves.push_back(x.detach().requires_grad_(x.is_floating_point()));
   const auto y = op(leaves);
@@ -58,7 +60,8 @@ double worst_error(const std::vector<torch::Tensor>& a, const std::vector<torch:
   return worst;
 }
 
-double central_difference_error(const Operator& op, const std::vector<torch::Tensor>& inputs, double step) {
+double central_difference_error(const Operator& op, const std::vector<torch::Tensor>& inputs,
+                                double step) {
   const auto exact = value_and_gradients(op, inputs);
   std::vector<torch::Tensor> numeric = {exact[0]};
   const torch::NoGradGuard no_grad;
@@ -75,7 +78,8 @@ double central_difference_error(const Operator& op, const std::vector<torch::Ten
     };
     for (int64_t i = 0; i < entries.numel(); ++i) {
       const double x = entries[i].item<double>();
-      const double near = at(i, x + step) - at(i, x - step), far = at(i, x + 2 * step) - at(i, x - 2 * step);
+      const double near = at(i, x + step) - at(i, x - step),
+                   far = at(i, x + 2 * step) - at(i, x - 2 * step);
       gradient[i] = (8 * near - far) / (12 * step);
       entries[i] = x;
     }
@@ -119,7 +123,8 @@ bool takes_kernel(const Operator& op, const std::vector<torch::Tensor>& inputs) 
     if (x.requires_grad()) variables.push_back(x);
   }
   try {
-    torch::autograd::grad({op(leaves).sum()}, variables, {}, /*retain_graph=*/true, /*create_graph=*/true);
+    torch::autograd::grad({op(leaves).sum()}, variables, {}, /*retain_graph=*/true,
+                          /*create_graph=*/true);
   } catch (const c10::Error& error) {
     return std::string(error.what()).find("set_fused") != std::string::npos;
   }
@@ -127,7 +132,8 @@ bool takes_kernel(const Operator& op, const std::vector<torch::Tensor>& inputs) 
 }
 
 torch::Tensor golden(const std::string& file, const std::string& name) {
-  const SafetensorsFile data(std::string(NORMBENCH_SOURCE_DIR "/baselines/golden/") + file + ".safetensors");
+  const SafetensorsFile data(std::string(NORMBENCH_SOURCE_DIR "/baselines/golden/") + file +
+                             ".safetensors");
   const auto& entry = data.tensors().at(name);
   NORMBENCH_CHECK(entry.dtype == "F64", file + ": " + name + " is " + entry.dtype);
   auto x = at::empty(entry.shape, at::kDouble);

@@ -16,14 +16,16 @@ enum class RowConstraint {
 };
 
 struct ParameterGroup {
-  std::string name;       // as in checkpoints and golden files: "blocks.0.attn.q.weight"
-  torch::Tensor tensor;   // the fp32 (or fp64) master weight, a leaf
-  bool decay = false;     // takes part in weight decay
+  std::string name;      // as in checkpoints and golden files: "blocks.0.attn.q.weight"
+  torch::Tensor tensor;  // the fp32 (or fp64) master weight, a leaf
+  bool decay = false;    // takes part in weight decay
   RowConstraint constraint = RowConstraint::kNone;
-  int64_t axis = 1;       // the axis over which the constrained norm is summed: 1 = input dimension of [out, in]
+  int64_t axis =
+      1;  // the axis over which the constrained norm is summed: 1 = input dimension of [out, in]
 };
 
-/// Imposes the constraint in place, in the tensor's own precision, outside autograd. A zero row stays zero.
+/// Imposes the constraint in place, in the tensor's own precision, outside autograd. A zero row
+/// stays zero.
 void constrain_(const ParameterGroup& group);
 
 }  // namespace normbench

@@ -1,4 +1,5 @@
-// Truth: the reference in double, central differences, and what a rotation keeps. Golden values: golden_test.cpp.
+// Truth: the reference in double, central differences, and what a rotation keeps. Golden values:
+// golden_test.cpp.
 #include "suite/ops/rope.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,9 @@ Operator turn_and_normalize(const Variant& v) {
   };
 }
 
-torch::Tensor heads(torch::ScalarType type = torch::kFloat) { return normal({4, 40, 3, 16}, "x", type); }
+torch::Tensor heads(torch::ScalarType type = torch::kFloat) {
+  return normal({4, 40, 3, 16}, "x", type);
+}
 torch::Tensor gains(torch::ScalarType type = torch::kFloat) { return normal({48}, "gain", type); }
 
 TEST(Rope, KernelsAgreeWithTheReferenceInDouble) {
@@ -60,8 +63,10 @@ TEST(Rope, KernelsAgreeWithTheReferenceInDouble) {
 
 TEST(Rope, GradientsAreTheCentralDifferences) {
   for (const auto& v : variants()) {
-    const auto x = normal({1, 2, 2, 16}, "x", torch::kDouble), gain = normal({32}, "gain", torch::kDouble);
-    EXPECT_LT(central_difference_error(turn(v), {x}), 1e-8) << v.name;  // own error, op_testing.h, x 10
+    const auto x = normal({1, 2, 2, 16}, "x", torch::kDouble),
+               gain = normal({32}, "gain", torch::kDouble);
+    EXPECT_LT(central_difference_error(turn(v), {x}), 1e-8)
+        << v.name;  // own error, op_testing.h, x 10
     EXPECT_LT(central_difference_error(turn_and_normalize(v), {x, gain}), 1e-8) << v.name;
   }
 }

@@ -1,6 +1,6 @@
-// How one row is walked. A row formula is written once over a group and compiled for each device: Serial is one CPU thread
-// with vector lanes; a GPU's group spreads the row over the lanes of a warp. What is summed stands in the formula, how it is
-// summed is the group's own. No torch.
+// How one row is walked. A row formula is written once over a group and compiled for each device:
+// Serial is one CPU thread with vector lanes; a GPU's group spreads the row over the lanes of a
+// warp. What is summed stands in the formula, how it is summed is the group's own. No torch.
 #pragma once
 
 #include <cmath>
@@ -37,8 +37,11 @@ struct Serial {
   }
 };
 
-/// 1 / ||x|| from the sum of squares; 0 for a row of zeros, so that its value and gradient are zero and never NaN.
-/// In fp32 a row counts as zeros when its squares underflow, below about 1e-22 an entry.
-NORMBENCH_HD inline float inverse_root(float square) { return square == 0 ? 0.0f : 1.0f / sqrtf(square); }
+/// 1 / ||x|| from the sum of squares; 0 for a row of zeros, so that its value and gradient are zero
+/// and never NaN. In fp32 a row counts as zeros when its squares underflow, below about 1e-22 an
+/// entry.
+NORMBENCH_HD inline float inverse_root(float square) {
+  return square == 0 ? 0.0f : 1.0f / sqrtf(square);
+}
 
 }  // namespace normbench::ops

@@ -1,4 +1,5 @@
-// s = 1 / (1 + exp(-z)),  y = u z s,  dz = dy u s (1 + z (1 - s)),  du = dy z s; element by element.
+// s = 1 / (1 + exp(-z)),  y = u z s,  dz = dy u s (1 + z (1 - s)),  du = dy z s; element by
+// element.
 #pragma once
 
 #include "suite/ops/math_formula.h"

@@ -16,7 +16,8 @@ using namespace testing;
 
 const Operator kSwiGlu = [](const auto& in) { return swiglu(in[0], in[1]); };
 
-std::vector<torch::Tensor> inputs(torch::IntArrayRef shape, torch::ScalarType type = torch::kFloat) {
+std::vector<torch::Tensor> inputs(torch::IntArrayRef shape,
+                                  torch::ScalarType type = torch::kFloat) {
   return {normal(shape, "gate", type) * 3, normal(shape, "up", type)};
 }
 
@@ -26,7 +27,8 @@ TEST(SwiGlu, TheKernelAgreesWithTheReferenceInDouble) {
 }
 
 TEST(SwiGlu, GradientsAreTheCentralDifferences) {
-  EXPECT_LT(central_difference_error(kSwiGlu, inputs({3, 5}, torch::kDouble)), 1e-8);  // own error, op_testing.h, x 10
+  EXPECT_LT(central_difference_error(kSwiGlu, inputs({3, 5}, torch::kDouble)),
+            1e-8);  // own error, op_testing.h, x 10
 }
 
 TEST(SwiGlu, StridesAndThreadsChangeNoBit) {
@@ -64,7 +66,8 @@ TEST(MathFormula, ExpIsRightToTwoUnits) {
 }
 
 TEST(MathFormula, LogIsRightToDouble) {
-  for (const float x : {1e-37f, 0.3f, 0.70710677f, 1.0f, 1.0000001f, 1.4142136f, 2.0f, 1000.0f, 3e38f}) {
+  for (const float x :
+       {1e-37f, 0.3f, 0.70710677f, 1.0f, 1.0000001f, 1.4142136f, 2.0f, 1000.0f, 3e38f}) {
     const double exact = std::log(static_cast<double>(x));
     EXPECT_NEAR(log_formula(x), exact, 4e-16 * std::max(1.0, std::abs(exact))) << x;
   }

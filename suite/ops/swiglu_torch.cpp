@@ -11,7 +11,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
-  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& gate_any, const torch::Tensor& up_any) {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& gate_any,
+                               const torch::Tensor& up_any) {
     const auto gate = gate_any.contiguous(), up = up_any.contiguous();
     const int64_t n = gate.size(-1);
     const auto y = at::empty_like(gate);
@@ -39,9 +40,10 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 }  // namespace
 
 torch::Tensor swiglu(const torch::Tensor& gate, const torch::Tensor& up) {
-  TORCH_CHECK(gate.dim() >= 1 && gate.sizes() == up.sizes() && gate.scalar_type() == up.scalar_type(), "swiglu: gate is ",
-              gate.sizes(), " ", gate.scalar_type(), ", up is ", up.sizes(), " ", up.scalar_type(),
-              "; expected equal shapes and types");
+  TORCH_CHECK(
+      gate.dim() >= 1 && gate.sizes() == up.sizes() && gate.scalar_type() == up.scalar_type(),
+      "swiglu: gate is ", gate.sizes(), " ", gate.scalar_type(), ", up is ", up.sizes(), " ",
+      up.scalar_type(), "; expected equal shapes and types");
   return kernel_takes({gate, up}) ? SwiGlu::apply(gate, up) : reference::swiglu(gate, up);
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using namespace testing;
 
-torch::Tensor constrained(const torch::Tensor& w, RowConstraint constraint, int64_t axis, bool on = true) {
+torch::Tensor constrained(const torch::Tensor& w, RowConstraint constraint, int64_t axis,
+                          bool on = true) {
   set_fused(on);
   auto copy = w.clone();
   constrain_({"w", copy, false, constraint, axis});
@@ -33,7 +34,9 @@ TEST(Constrain, TheKernelAgreesWithTheReference) {
   for (const int64_t axis : {0, 1}) {
     for (const auto constraint : {RowConstraint::kUnit, RowConstraint::kBound}) {
       const auto w = weight();
-      EXPECT_LT(relative_error(constrained(w, constraint, axis), constrained(w, constraint, axis, false)), 4 * 6e-8);
+      EXPECT_LT(
+          relative_error(constrained(w, constraint, axis), constrained(w, constraint, axis, false)),
+          4 * 6e-8);
       EXPECT_TRUE(torch::equal(constrained(w, RowConstraint::kNone, axis), w));
     }
   }
@@ -43,14 +46,16 @@ TEST(Constrain, UnitMeansOneOrZero) {
   for (const int64_t axis : {0, 1}) {
     const auto norms = constrained(weight(), RowConstraint::kUnit, axis).norm(2, axis);
     const int64_t zero = axis == 1 ? 2 : 3;
-    for (int64_t i = 0; i < norms.size(0); ++i) EXPECT_NEAR(norms[i].item<float>(), i == zero ? 0 : 1, 50 * 6e-8) << i;
+    for (int64_t i = 0; i < norms.size(0); ++i)
+      EXPECT_NEAR(norms[i].item<float>(), i == zero ? 0 : 1, 50 * 6e-8) << i;
   }
 }
 
 TEST(Constrain, BoundLeavesShortRowsAloneToTheLastBit) {
   for (const int64_t axis : {0, 1}) {
     for (const bool on : {true, false}) {
-      const auto w = weight(), norms = w.norm(2, axis), after = constrained(w, RowConstraint::kBound, axis, on);
+      const auto w = weight(), norms = w.norm(2, axis),
+                 after = constrained(w, RowConstraint::kBound, axis, on);
       int64_t cut = 0;
       for (int64_t i = 0; i < norms.size(0); ++i) {
         const auto row = after.select(1 - axis, i), old = w.select(1 - axis, i);
