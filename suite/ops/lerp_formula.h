@@ -1,4 +1,4 @@
-// Row formulas of the two residual updates.
+// Row formulas of the two residual updates. "sum" runs over the row, "rows" over the rows.
 //   Normalised LERP:  a = h ra (or h), b = y rb, c = a + alpha (b - a), out = c rc, r* = 1 / || ||
 //     dc = rc (dout - out sum(dout out)),  da = (1 - alpha) dc,  db = alpha dc,  dalpha = sum over
 //     rows of dc (b - a) dh = ra (da - a sum(da a)) (or da),  dy = rb (db - b sum(db b))
