@@ -123,7 +123,7 @@ int tune_command(const Project& project, const JudgeCommand& request) {
   for (const auto& [arm, settings] : result.peak_lr.items())
     for (const auto& [setting, rates] : settings.items()) by_setting[setting][arm] = rates;
   if (!request.write) {
-    std::cout << by_setting.dump(2) << "\n";
+    std::cout << pretty(by_setting) << "\n";
     return kExitOk;
   }
   if (!result.complete)
@@ -136,7 +136,7 @@ int tune_command(const Project& project, const JudgeCommand& request) {
     for (const auto& [arm, list] : rates.items())
       table["tiers"][planned.tier->name]["settings"][setting]["peak_lr"][arm] =
           nlohmann::ordered_json::parse(list.dump());
-  write_file_atomically(file, table.dump(2) + "\n");
+  write_file_atomically(file, pretty(table) + "\n");
   std::cout << "written: " << file << "\n";
   return kExitOk;
 }

@@ -67,7 +67,23 @@ Json read_json(const std::string& path) { return parse_json(read_file(path), pat
 
 void write_json(const std::string& path, const Json& value) {
   reject_non_finite(value);
-  write_file_atomically(path, value.dump(2) + "\n");
+  write_file_atomically(path, pretty(value) + "\n");
+}
+
+std::string one_line(const std::string& compact) {
+  std::string text;
+  bool in_string = false;
+  for (size_t i = 0; i < compact.size(); ++i) {
+    text += compact[i];
+    if (compact[i] == '\\') {
+      text += compact[++i];  // an escape is only possible inside a string
+    } else if (compact[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (compact[i] == ',' || compact[i] == ':')) {
+      text += ' ';
+    }
+  }
+  return text;
 }
 
 std::string canonical(const Json& value) {

@@ -21,8 +21,28 @@ using Json = nlohmann::json;
 Json parse_json(const std::string& text, const std::string& file);
 /// Reads and parses a file. Throws UserError when it is absent or malformed.
 Json read_json(const std::string& path);
-/// Writes `value` with two spaces of indentation and a final newline, atomically (files.h).
+/// Writes pretty(value) and a final newline, atomically (files.h).
 void write_json(const std::string& path, const Json& value);
+
+/// `compact` with a space after every comma and colon outside of strings.
+std::string one_line(const std::string& compact);
+
+/// For people: what fits in `width` columns stands on one line, the rest is indented by two spaces
+/// a level. Also for nlohmann::ordered_json, which keeps the order of a file that a person wrote.
+template <class AnyJson>
+std::string pretty(const AnyJson& value, size_t indent = 0, size_t width = 118) {
+  const std::string line = one_line(value.dump());
+  if (!value.is_structured() || line.size() + indent <= width) return line;
+  const std::string pad(indent + 2, ' ');
+  std::string text;
+  for (auto it = value.begin(); it != value.end(); ++it) {
+    text += (text.empty() ? "" : ",\n") + pad;
+    if (value.is_object()) text += AnyJson(it.key()).dump() + ": ";
+    text += pretty(*it, indent + 2, width);
+  }
+  const std::string end = "\n" + std::string(indent, ' ');
+  return value.is_object() ? "{\n" + text + end + "}" : "[\n" + text + end + "]";
+}
 
 /// One line, sorted keys, no spaces, numbers in their shortest form that reads back to the same
 /// bits. Throws UserError on NaN and infinity, which JSON cannot hold.

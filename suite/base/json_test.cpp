@@ -46,5 +46,13 @@ TEST(Json, CanonicalFormDoesNotDependOnTheOrderOfKeys) {
   EXPECT_THROW(canonical(Json(std::nan(""))), UserError);
 }
 
+TEST(Json, PrettyTextReadsBackAndKeepsShortThingsOnOneLine) {
+  const Json value = {{"text", "a\"b: c, \\"}, {"rates", {{1048576, 0.016}, {8388608, 0.0113}}}};
+  EXPECT_EQ(pretty(value),
+            "{\"rates\": [[1048576, 0.016], [8388608, 0.0113]], \"text\": \"a\\\"b: c, \\\\\"}");
+  EXPECT_EQ(Json::parse(pretty(value, 0, 20)), value);
+  EXPECT_NE(pretty(value, 0, 20).find("\n    [1048576, 0.016],"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace normbench
