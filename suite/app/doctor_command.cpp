@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "suite/app/required.h"
+
 namespace normbench {
 namespace {
 
@@ -69,10 +71,10 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
   }
   if (request.device == "cuda") {
     if (gpu_present()) return kExitOk;
-    const char* require = std::getenv("NORMBENCH_REQUIRE");
-    if (require != nullptr && std::strstr(require, "gpu") != nullptr)
+    if (is_required("gpu"))
       throw MachineError({.what = "a GPU is required and there is none",
-                          .where = "NORMBENCH_REQUIRE=" + std::string(require)});
+                          .where = "NORMBENCH_REQUIRE",
+                          .todo = "check the driver (nvidia-smi)"});
     fmt::print("skipped: there is no NVIDIA GPU on this machine\n");
     return kExitSkipped;
   }

@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+
+#include "suite/app/required.h"
 
 namespace normbench {
 namespace {
@@ -52,8 +53,7 @@ int run_command(const Project& project, const RunCommand& request) {
   const Plan plan = plan_with(project, request.name);
   const PlannedRun& run = plan.run(request.name);
   if (run.run_id.empty()) {
-    const char* require = std::getenv("NORMBENCH_REQUIRE");
-    const bool required = require != nullptr && std::strstr(require, "data") != nullptr;
+    const bool required = is_required("data");
     std::cout
         << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
         << " is not prepared; `normbench data prepare --help` says how to bring your own tokens\n";

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "data/batches.h"
+#include "suite/app/required.h"
 #include "suite/base/hash.h"
 #include "suite/base/log.h"
 #include "suite/base/record_digest.h"
@@ -18,6 +19,10 @@ int worker_run(const WorkerRun& request) {
   const Json canary = parse_json(request.canary, "--canary");
   const RunConfig c = read_run_config(config, "--config");
   if (!device_present(c.device)) {
+    if (is_required("gpu"))
+      throw MachineError({.what = "a GPU is required and there is no usable one",
+                          .where = request.name,
+                          .todo = "normbench doctor says what is missing"});
     std::cout << request.name << ": skipped, there is no usable GPU on this machine\n";
     return kExitSkipped;
   }

@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "suite/base/files.h"
+#include "suite/train/canary.h"
+#include "suite/train/checkpoint.h"
+#include "suite/train/device.h"
+#include "suite/train/evaluate.h"
+#include "suite/train/trainer.h"
+
+namespace normbench {
+namespace {
+
+Json micro_config(const std::string& model = "gpt_plus") {
+  return {{"model", model},
+          {"model_options", Json::object()},
+          {"size",
+           {{"num_layers", 2},
+            {"width", 32},
+            {"num_heads", 2},
+            {"head_width", 16},
+            {"mlp_width", 64},
+            {"context", 32},
+            {"vocabulary", 97}}},
+          {"optimizer", "adamw"},
+          {"optimizer_options", Json::object()},
+          {"schedule", "cosine"},
+          {"schedule_options", Json::object()},
+          {"peak_lr", 0.01},
+          {"clip_norm", 1.0},
+          {"token_budget", 20 * 4 * 32},
+          {"batch_sequences", 4},
+          {"micro_batch_sequences", 2},
+          {"dataset", "canary"},
+          {"train_digest", ""},
+          {"validation_digest", ""},
+          {"validation_tokens", 128},
+          {"divergence", {{"loss_above", 100.0}}},
+          {"precision", "fp32"},
+          {"device", "cpu"},
+          {"threads", 1},
+          {"seed", 0}};
+}
+
+/// A stream in which the next token is the last one plus one: something a model learns in a few
+/// steps.
+class Counting : public TokenSource {
+ public:
+  int64_t vocabulary() const override { return 97; }
+  int64_t num_train_tokens() const override { return 10000; }
+  int64_t num_validation_tokens() const override { return 1000; }
+  void read_train(int64_t offset, int64_t count, int64_t* out) const override {
+    for (int64_t i = 0; i < count; ++i) out[i] = (offset + i) % 97;
+  }
+  void read_validation(int64_t offset, int64_t count, int64_t* out) const override {
+    read_train(offset + 5, count, out);
+  }
+  std::string train_digest() const override { return ""; }
+  std::string validation_digest() const override { return ""; }
+};
+
+TEST(Train, ALossFallsFarBelowThatOfGuessing) {
+  fix_arithmetic(1);
+  const Counting source;
+  for (const char* model : {"gpt_plus", "ngpt", "angpt"}) {
+    Json json = micro_config(model);
+    json["token_budget"] = 60 * 4 * 32;
+    const RunConfig config = read_run_config(json, "test");
+    const Batches batches(source, 32, 4, 0);
+    const auto communicator = single_communicator();
+    Training training(config);
+    for (int64_t t = 1; t <= config.num_steps(); ++t)
+      ASSERT_FALSE(train_step(training, config, batches, *communicator, t).diverged);
+    const double loss =
+        validation_loss(*training.model, ValidationSlice(source, 32, 128), 2, training.device);
+    EXPECT_LT(loss, std::log(97.0) / 2) << model;  // guessing gives ln 97
+  }
+}
+
+TEST(Train, MicroBatchesGiveTheGradientOfTheWholeBatch) {
+  fix_arithmetic(1);
+  const Counting source;
+  const Batches batches(source, 32, 4, 0);
+  const auto communicator = single_communicator();
+  Json whole = micro_config(), halves = micro_config();
+  whole["micro_batch_sequences"] = 4;
+  Training a(read_run_config(whole, "whole")), b(read_run_config(halves, "halves"));
+  const auto x = train_step(a, read_run_config(whole, "whole"), batches, *communicator, 1);
+  const auto y = train_step(b, read_run_config(halves, "halves"), batches, *communicator, 1);
+  // fp32 sums of 128 losses and of as many gradient terms in another order.
+  EXPECT_NEAR(x.loss, y.loss, 128 * 6e-8 * x.loss);
+  EXPECT_NEAR(x.grad_norm, y.grad_norm, 1e-4 * x.grad_norm);
+}
+
+TEST(Train, ACanaryIsAFunctionOfItsConfigurationAlone) {
+  const std::string first = run_canary(micro_config("angpt"));
+  EXPECT_EQ(run_canary(micro_config("angpt")), first);
+  EXPECT_NE(run_canary(micro_config("gpt_plus")), first);
+  // What the smallest change of arithmetic looks like: an eps in the 9th digit.
+  Json changed = micro_config("angpt");
+  changed["optimizer_options"]["eps"] = 1.0001e-8;
+  EXPECT_NE(run_canary(changed), first);
+}
+
+TEST(Train, AConstraintHoldsAfterEveryStep) {
+  fix_arithmetic(1);
+  const Counting source;
+  const RunConfig config = read_run_config(micro_config("ngpt"), "test");
+  const Batches batches(source, 32, 4, 0);
+  const auto communicator = single_communicator();
+  Training training(config);
+  for (int64_t t = 1; t <= 3; ++t) train_step(training, config, batches, *communicator, t);
+  for (const auto& group : training.groups) {
+    if (group.constraint != RowConstraint::kUnit) continue;
+    const auto norms = group.tensor.detach().norm(2, group.axis);
+    // One fp32 division a row: a few units in the last place of 1.
+    EXPECT_LT((norms - 1).abs().max().item<double>(), 1e-6) << group.name;
+  }
+}
+
+TEST(Train, ANonFiniteLossIsDivergenceAndTouchesNoWeight) {
+  fix_arithmetic(1);
+  const Counting source;
+  const RunConfig config = read_run_config(micro_config(), "test");
+  const Batches batches(source, 32, 4, 0);
+  const auto communicator = single_communicator();
+  Training training(config);
+  {
+    torch::NoGradGuard no_grad;
+    training.groups.front().tensor.fill_(std::numeric_limits<float>::quiet_NaN());
+  }
+  const auto before = training.groups.back().tensor.clone();
+  EXPECT_TRUE(train_step(training, config, batches, *communicator, 1).diverged);
+  EXPECT_TRUE(torch::equal(before, training.groups.back().tensor));
+}
+
+class Checkpoints : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  const std::string folder_ = std::filesystem::temp_directory_path().string() +
+                              "/normbench-checkpoint-test-" + std::to_string(::getpid());
+};
+
+TEST_F(Checkpoints, TheLastTwoAreKeptAndACutOneIsPassedOver) {
+  Training training(read_run_config(micro_config(), "test"));
+  for (int64_t step = 1; step <= 4; ++step)
+    save_checkpoint(folder_, "id", {.step = step}, training.groups, *training.optimizer);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    files.push_back(entry.path().string());
+  ASSERT_EQ(files.size(), 2u);
+  std::sort(files.begin(), files.end());
+  std::filesystem::resize_file(files[1], std::filesystem::file_size(files[1]) / 2);
+  auto found = load_newest_checkpoint(folder_, "id", 99, training.groups, *training.optimizer);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 3);
+  EXPECT_FALSE(
+      load_newest_checkpoint(folder_, "another", 99, training.groups, *training.optimizer));
+  EXPECT_FALSE(load_newest_checkpoint(folder_, "id", 2, training.groups, *training.optimizer))
+      << "the step stream holds two steps only";
+}
+
+TEST(RunConfig, AnUnknownKeyOrABadBudgetIsAnError) {
+  Json json = micro_config();
+  json["sede"] = 1;
+  EXPECT_THROW(read_run_config(json, "test"), UserError);
+  json = micro_config();
+  json["token_budget"] = 1000;
+  EXPECT_THROW(read_run_config(json, "test"), UserError);
+  json = micro_config();
+  json["size"]["width"] = 33;
+  json["size"]["head_width"] = 0;
+  EXPECT_THROW(read_run_config(json, "test"), UserError);
+}
+
+}  // namespace
+}  // namespace normbench
