@@ -158,8 +158,8 @@ int bless_command(const Project& project, const BlessCommand& request) {
 int publish_command(const Project& project, const PublishCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const PlannedTier& planned = only_one(plan);
-  const std::string folder = project.results() + "/published/" + planned.table->paper + "." +
-                             planned.table->name + "." + planned.tier->name;
+  const std::string folder =
+      project.published(planned.table->paper, planned.table->name, planned.tier->name);
   size_t copied = 0;
   for (const auto& run : planned.runs) {
     const fs::path from = project.runs() + "/" + run.run_id, to = folder + "/runs/" + run.run_id;

@@ -24,6 +24,11 @@ struct Project {
   std::string cache() const { return results() + "/cache"; }
   std::string canaries() const { return cache() + "/canary"; }
   std::string baselines() const { return root + "/baselines"; }
+  /// Records and ledger of a tier that we stand behind.
+  std::string published(const std::string& paper, const std::string& table,
+                        const std::string& tier) const {
+    return results() + "/published/" + paper + "." + table + "." + tier;
+  }
   std::string worker() const;    // normbench-worker beside this program
   std::string registry() const;  // registry.json beside this program
 };
