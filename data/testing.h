@@ -12,32 +12,11 @@
 #include "data/dataset.h"
 #include "suite/base/errors.h"
 #include "suite/base/files.h"
+#include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
 
-/// A folder that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "normbench_data_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name, const std::string& bytes) const {
-    write_file_atomically(path_ + "/" + name, bytes);
-    return path_ + "/" + name;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using testing::TemporaryFolder;
 
 /// A few hundred generated documents, prepared in a fraction of a second.
 inline DatasetSpec tiny_spec(const std::string& name = "tiny") {

@@ -65,16 +65,20 @@ int plan_command(const Project& project, const PlanCommand& request) {
       }
     }
     all_left += left;
-    fmt::print("{}.{} {}: {} runs, {} finished, {} left on one {} ({})\n", planned.table->paper,
-               planned.table->name, planned.tier->name, planned.runs.size(), done,
-               duration_text(left), planned.tier->device == "cuda" ? "GPU" : "core",
-               measured_runs > 0 ? "from finished runs on this machine" : "rough, from FLOPs");
+    fmt::print("{}.{} {}: {} runs, {} finished", planned.table->paper, planned.table->name,
+               planned.tier->name, planned.runs.size(), done);
+    if (left > 0)
+      fmt::print(", {} left on one {} ({})", duration_text(left),
+                 planned.tier->device == "cuda" ? "GPU" : "core",
+                 measured_runs > 0 ? "from finished runs on this machine" : "rough, from FLOPs");
+    fmt::print("\n");
     if (without_data > 0)
       fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
     print_power(planned);
     if (request.list) print_list(planned, estimate);
   }
-  fmt::print("together {} left\n", duration_text(all_left));
+  fmt::print("{}\n", all_left > 0 ? "together " + duration_text(all_left) + " left"
+                                  : "nothing left to train");
   return kExitOk;
 }
 

@@ -28,7 +28,7 @@ using testing::wait_for;
 class Resume : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
+    folder_ = new TemporaryFolder(TemporaryFolder::kDisk);
     for (const auto& spec : read_data_specs(NORMBENCH_SOURCE_DIR "/suite/tables/data.json"))
       if (spec.name == "synthetic") prepare_dataset(spec, {.cache_folder = cache()});
     const Sidecar sidecar = read_sidecar(cache(), "synthetic");

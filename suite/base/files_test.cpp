@@ -7,16 +7,15 @@
 
 #include "suite/base/errors.h"
 #include "suite/base/hash.h"
+#include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
 namespace {
 
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::string folder_ = std::filesystem::temp_directory_path().string() +
-                              "/normbench-files-" + std::to_string(::getpid());
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Files, WritingReplacesTheWholeFileAndLeavesNoTemporaryOne) {

@@ -6,16 +6,15 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
 namespace {
 
 class RecordStream : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::string folder_ = std::filesystem::temp_directory_path().string() +
-                              "/normbench-record-test-" + std::to_string(::getpid());
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   const std::string path_ = folder_ + "/steps.jsonl.zst";
 };
 

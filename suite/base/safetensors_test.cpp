@@ -9,13 +9,13 @@
 #include "suite/base/errors.h"
 #include "suite/base/files.h"
 #include "suite/base/random.h"
+#include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
 namespace {
 
 class Safetensors : public ::testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove(path_); }
   SafetensorsFile reread(const std::string& bytes) {
     write_file_atomically(path_, bytes);
     return SafetensorsFile(path_);
@@ -28,8 +28,8 @@ class Safetensors : public ::testing::Test {
                               {"b", {"I64", {}, {reinterpret_cast<const char*>(b), sizeof b}}},
                               {"empty", {"F32", {0, 4}, {}}}});
   }
-  const std::string path_ = std::filesystem::temp_directory_path().string() +
-                            "/normbench-safetensors-" + std::to_string(::getpid());
+  const testing::TemporaryFolder folder_;
+  const std::string path_ = folder_.path("file.safetensors");
 };
 
 TEST_F(Safetensors, WhatIsWrittenIsReadBack) {

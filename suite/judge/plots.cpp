@@ -1,16 +1,15 @@
 #include "suite/judge/plots.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <set>
 #include <tuple>
 
-#include "suite/base/files.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/text.h"
 
@@ -31,19 +30,22 @@ std::string replace_all(std::string text, const std::string& from, const std::st
 // Empty when the program is not there or fails.
 std::string run_gnuplot(const std::string& gnuplot, const std::string& script) {
   if (gnuplot.empty()) return "";
-  const auto path =
-      std::filesystem::temp_directory_path() / ("normbench-" + std::to_string(::getpid()) + ".gp");
-  write_file_atomically(path.string(), script);
+  // A file in memory, which the child inherits: both ends of a pipe could wait for each other.
+  const int script_file = ::memfd_create("plot", 0);
+  if (script_file < 0) return "";
   std::string svg;
-  if (FILE* pipe = ::popen((gnuplot + " '" + path.string() + "' 2>/dev/null").c_str(), "r");
-      pipe != nullptr) {
-    std::array<char, 65536> buffer;
-    for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-      svg.append(buffer.data(), n);
-    if (::pclose(pipe) != 0) svg.clear();
+  if (::write(script_file, script.data(), script.size()) == static_cast<ssize_t>(script.size())) {
+    const std::string command =
+        gnuplot + " /dev/fd/" + std::to_string(script_file) + " 2>/dev/null";
+    ::lseek(script_file, 0, SEEK_SET);
+    if (FILE* pipe = ::popen(command.c_str(), "r"); pipe != nullptr) {
+      std::array<char, 65536> buffer;
+      for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+        svg.append(buffer.data(), n);
+      if (::pclose(pipe) != 0) svg.clear();
+    }
   }
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
+  ::close(script_file);
   const size_t start = svg.find("<svg");
   return start == std::string::npos || svg.find("</svg>") == std::string::npos ? ""
                                                                                : svg.substr(start);

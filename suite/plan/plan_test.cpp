@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "suite/base/testing/temporary_folder.h"
 #include "suite/plan/ctest_list.h"
 #include "suite/plan/estimate.h"
 #include "suite/plan/expand.h"
@@ -76,13 +77,9 @@ std::optional<DatasetIdentity> unknown(const std::string&) { return std::nullopt
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
-    folder_ = (std::filesystem::temp_directory_path() /
-               ("normbench_plan_test_" + std::to_string(::getpid())))
-                  .string();
     write_json(folder_ + "/sizes.json", sizes_file());
     write_json(folder_ + "/registry.json", registry_file());
   }
-  ~PlanTest() override { std::filesystem::remove_all(folder_); }
 
   Table read(const Json& table, const std::string& name = "first") const {
     const std::string file = folder_ + "/paper/" + name + ".json";
@@ -118,7 +115,8 @@ class PlanTest : public ::testing::Test {
     return ctest_script(tiers, Estimate(folder_ + "/runs"), "program", "root");
   }
 
-  std::string folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(PlanTest, TheGoodTableIsRead) {

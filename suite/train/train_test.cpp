@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/testing/temporary_folder.h"
 #include "suite/train/canary.h"
 #include "suite/train/checkpoint.h"
 #include "suite/train/device.h"
@@ -140,9 +141,8 @@ TEST(Train, ANonFiniteLossIsDivergenceAndTouchesNoWeight) {
 
 class Checkpoints : public ::testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::string folder_ = std::filesystem::temp_directory_path().string() +
-                              "/normbench-checkpoint-test-" + std::to_string(::getpid());
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Checkpoints, TheLastTwoAreKeptAndACutOneIsPassedOver) {

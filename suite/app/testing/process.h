@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "suite/base/testing/temporary_folder.h"
+
 namespace normbench::testing {
 
 struct ProcessResult {
@@ -23,16 +25,5 @@ ProcessResult run_program(const std::vector<std::string>& arguments,
 pid_t start_program(const std::vector<std::string>& arguments, const std::string& directory = ".");
 /// Waits for it. Exit code, or -signal.
 int wait_for(pid_t pid);
-
-/// A folder of its own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  std::string path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace normbench::testing

@@ -30,23 +30,6 @@ RunRef planned(RunRef run, const std::string& name) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  // In memory where there is such a place: hundreds of small synced files.
-  const std::filesystem::path memory = "/dev/shm";
-  const auto parent =
-      ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-  std::string pattern = (parent / "normbench-XXXXXX").string();
-  NORMBENCH_CHECK(::mkdtemp(pattern.data()) != nullptr, pattern);
-  folder_ = pattern;
-}
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-std::string TemporaryFolder::path(const std::string& below) const {
-  return below.empty() ? folder_.string() : (folder_ / below).string();
-}
-
 Json synthetic_config(const RunRef& run) {
   return Json{{"model", run.arm},
               {"model_options", Json::object()},

@@ -6,22 +6,10 @@
 #include <functional>
 #include <string>
 
+#include "suite/base/testing/temporary_folder.h"
 #include "suite/judge/input.h"
 
 namespace normbench::testing {
-
-/// A folder that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string path(const std::string& below = "") const;
-
- private:
-  std::filesystem::path folder_;
-};
 
 struct SyntheticOptions {
   std::vector<int64_t> budgets = {1048576, 2097152, 4194304, 8388608};
