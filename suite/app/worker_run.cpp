@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "data/batches.h"
 #include "suite/app/required.h"
+#include "suite/base/files.h"
 #include "suite/base/hash.h"
 #include "suite/base/log.h"
 #include "suite/base/record_digest.h"
@@ -26,6 +28,9 @@ int worker_run(const WorkerRun& request) {
     std::cout << request.name << ": skipped, there is no usable GPU on this machine\n";
     return kExitSkipped;
   }
+  // Without a resource file CTest starts several GPU runs at once: they wait for each other here.
+  std::optional<FileLock> gpu;
+  if (c.device == "cuda") gpu.emplace(request.cache_folder + "/gpu.lock", /*wait=*/true, "the GPU");
   const auto source = open_dataset(c.dataset, request.cache_folder);
   const Fingerprint print = fingerprint(c.device, c.threads);
   RunOptions options;

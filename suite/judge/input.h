@@ -16,7 +16,7 @@ struct RunRef {
   std::string run_id;  // names its folder below the runs folder
   std::string name;    // run.<paper>.<table>.<tier>....
   std::string arm;
-  std::string dataset;
+  std::string dataset;  // the table's setting: one size on one text
   int64_t token_budget = 0;
   int64_t seed = 0;
   double peak_lr = 0;
