@@ -83,6 +83,46 @@ TEST(Models, HaveThePapersExactParameterCounts) {
   }
 }
 
+// Truth: the released configurations of arXiv 2602.01212 (github.com/Ocram7/SimpleGPT at 3ebabaf).
+TEST(Models, HaveTheParameterCountsOfTheSimpleGptConfigurations) {
+  struct Configuration {
+    int64_t num_layers, width, num_heads, num_kv_heads, mlp_width, vocabulary;
+    int64_t prenorm, qk_norm, simplegpt;
+  };
+  const Configuration configurations[] = {
+      {18, 2048, 16, 16, 5632, 32000, 1055991808, 1056065536, 1056305152},
+      {32, 4096, 32, 32, 11008, 32000, 6738415616, 6738677760, 6739513344},
+      {32, 4096, 32, 8, 14336, 128256, 8030261248, 8030425088, 8031375360}};
+  for (const auto& c : configurations) {
+    const ModelSize size = {.num_layers = c.num_layers,
+                            .width = c.width,
+                            .num_heads = c.num_heads,
+                            .mlp_width = c.mlp_width,
+                            .vocabulary = c.vocabulary,
+                            .context = 2048};
+    const Json heads = {{"num_kv_heads", c.num_kv_heads}};
+    EXPECT_EQ(count("llama_prenorm", size, heads), c.prenorm);
+    EXPECT_EQ(count("llama_prenorm", size, {{"num_kv_heads", c.num_kv_heads}, {"qk_norm", "full"}}),
+              c.qk_norm);
+    EXPECT_EQ(count("simplegpt", size, heads), c.simplegpt);
+    // One gain of the width for each norm that others have before the sublayer.
+    EXPECT_EQ(count("postnorm", size, heads), c.prenorm);
+    EXPECT_EQ(count("lnscaling", size, heads), c.prenorm);
+    EXPECT_EQ(count("olmo2", size, heads), c.qk_norm);
+    EXPECT_EQ(count("deepnorm", size, heads), c.prenorm - c.width);          // no final norm
+    EXPECT_EQ(count("dyt", size, heads), c.prenorm + 2 * c.num_layers + 2);  // alphas, embed.scale
+  }
+  // Truth: the 124 M model of GPT-2, whose matrices and norms have biases.
+  const ModelSize gpt2 = {.num_layers = 12,
+                          .width = 768,
+                          .num_heads = 12,
+                          .mlp_width = 3072,
+                          .vocabulary = 50257,
+                          .context = 1024};
+  EXPECT_EQ(count("nanogpt", gpt2, {{"bias", true}}), 124439808);
+  EXPECT_EQ(count("nanogpt", gpt2), 124439808 - 12 * (9 + 2) * 768 - 768);
+}
+
 TEST(Models, LogitsDoNotDependOnLaterTokens) {
   for (const auto& entry : model_registry()) {
     const auto model = small_in_double(entry.name);
@@ -180,6 +220,103 @@ TEST(Ngpt, TheFactorOnTheUpHalfCancels) {
   EXPECT_LT(change(*both, *gate), 1e-10);
 }
 
+/// Every vector and scalar moved off its first value, so that none can be missing unseen.
+void move_vectors(Model& model) {
+  torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : parameters_of(model))
+    if (tensor.dim() < 2)
+      tensor.mul_(1 + 0.3 * torch::linspace(-1, 1, tensor.numel(), torch::kDouble).sin() + 0.1);
+}
+
+// Truth: arXiv 2602.01212, psi does not depend on the scale of its matrix; so <W, dloss/dW> = 0 for
+// each. The eps under the root breaks both.
+TEST(Simplegpt, DoesNotSeeTheScaleOfAMatrix) {
+  const auto tokens = small_tokens(5), targets = small_tokens(11);
+  for (const std::string norm : {"rmsnorm", "layernorm"}) {
+    const auto model = small_in_double("simplegpt", {{"norm_eps", 0.0}, {"norm", norm}});
+    move_vectors(*model);
+    const auto loss = model->loss(tokens, targets);
+    loss.backward();
+    for (auto& [name, w] : parameters_of(*model)) {
+      if (w.dim() != 2 || !name.starts_with("blocks.")) continue;
+      const double inner = (w * w.grad()).sum().item<double>(),
+                   size = w.norm().item<double>() * w.grad().norm().item<double>();
+      EXPECT_LT(std::abs(inner), 1e-12 * size) << norm << " " << name;
+      torch::NoGradGuard no_grad;
+      w.mul_(3.7);
+    }
+    // double: each of 14 norms rounds once more
+    EXPECT_NEAR(model->loss(tokens, targets).item<double>(), loss.item<double>(), 1e-12) << norm;
+  }
+  const auto with_eps = small_in_double("simplegpt", {{"norm_eps", 1e-3}});
+  const double before = with_eps->loss(tokens, targets).item<double>();
+  for (auto& [name, w] : parameters_of(*with_eps)) {
+    torch::NoGradGuard no_grad;
+    if (w.dim() == 2 && name.starts_with("blocks.")) w.mul_(3.7);
+  }
+  EXPECT_GT(std::abs(with_eps->loss(tokens, targets).item<double>() - before), 1e-3);
+}
+
+// norm(W norm(h)) = norm(W h) at eps 0: the norms that the paper removes did nothing but rescale W.
+TEST(Simplegpt, PreNormsWithoutGainChangeNothing) {
+  const auto with = small_in_double("simplegpt", {{"norm_eps", 0.0}, {"pre_norm", true}}),
+             without = small_in_double("simplegpt", {{"norm_eps", 0.0}});
+  const auto tokens = small_tokens(5), targets = small_tokens(11);
+  EXPECT_NEAR(with->loss(tokens, targets).item<double>(),
+              without->loss(tokens, targets).item<double>(), 1e-12);
+}
+
+TEST(Models, OptionsOfTwoModelsMeetInTheSameFunction) {
+  const auto same = [](const std::string& a, const Json& a_options, const std::string& b,
+                       const Json& b_options) {
+    const auto x = small_in_double(a, a_options), y = small_in_double(b, b_options);
+    move_vectors(*x);
+    return change(*x, *y);
+  };
+  // double; a gradient sums some hundred terms of 2.2e-16 over two layers
+  constexpr double kEqual = 1e-10;
+  const Json none = Json::array();
+  const Json llama_1e5 = {{"rms_eps", 1e-5}};
+  EXPECT_LT(
+      same("simplegpt", {{"pre_norm", true}, {"norm_after", none}}, "llama_prenorm", llama_1e5),
+      kEqual);
+  EXPECT_LT(
+      same("llama_prenorm", {{"qk_norm", "l2"}, {"rope_pairs", "half"}, {"rope_fraction", 0.5}},
+           "gpt_plus", Json::object()),
+      kEqual);
+  EXPECT_LT(same("postnorm", {{"placement", "post_sublayer"}, {"qk_norm", "full"}}, "olmo2",
+                 {{"rope_base", 1e4}}),
+            kEqual);
+  EXPECT_LT(same("deepnorm", {{"alpha", 1.0}, {"rope_pairs", "half"}, {"norm_eps", 1e-6}},
+                 "postnorm", {{"placement", "post"}}),
+            kEqual);
+  EXPECT_LT(same("llama_prenorm", {{"attention_scale", 1 / std::sqrt(8.0)}, {"num_kv_heads", 3}},
+                 "llama_prenorm", Json::object()),
+            kEqual);
+  // And each option does something.
+  EXPECT_GT(same("llama_prenorm", {{"attention_scale", 1.0}}, "llama_prenorm", Json::object()),
+            1e-6);
+  EXPECT_GT(same("deepnorm", {{"alpha", 1.0}}, "deepnorm", Json::object()), 1e-3);
+  EXPECT_GT(same("postnorm", {{"placement", "post_sublayer"}}, "postnorm", Json::object()), 1e-3);
+}
+
+TEST(Simplegpt, NormsAfterQueriesAndKeysAreFullWidthQkNorm) {
+  const auto ours = small_in_double("simplegpt", {{"pre_norm", true}, {"norm_after", {"q", "k"}}}),
+             qk_norm = small_in_double("llama_prenorm", {{"qk_norm", "full"}, {"rms_eps", 1e-5}});
+  move_vectors(*qk_norm);
+  const auto from = parameters_of(*qk_norm);
+  for (auto& [name, tensor] : parameters_of(*ours)) {
+    torch::NoGradGuard no_grad;
+    auto theirs = name;
+    for (const std::string side : {"q", "k"})
+      if (const auto at = theirs.find("." + side + ".norm"); at != theirs.npos)
+        theirs.replace(at, 7, "." + side + "_norm");
+    tensor.copy_(from.at(theirs));
+  }
+  const auto difference = ours->logits(small_tokens(5)) - qk_norm->logits(small_tokens(5));
+  EXPECT_LT(difference.abs().max().item<double>(), 1e-12);
+}
+
 TEST(Models, StartFromTheSeedAndTheNameAlone) {
   const auto first = make("angpt", kSmall);
   make("ngpt", kSmall)->reset_parameters(3);  // other models and earlier draws leave no trace
@@ -233,9 +370,88 @@ TEST(Models, NormalisedArmsStartOnTheirConstraint) {
 }
 
 TEST(Models, OnlyMatricesDecay) {
-  for (const auto& entry : model_registry())
-    for (const auto& group : make(entry.name, kSmall)->parameter_groups())
+  for (const auto& entry : model_registry()) {
+    // Two papers let it act on everything.
+    const Json options =
+        entry.default_options.contains("decay") ? Json{{"decay", "matrices"}} : Json::object();
+    for (const auto& group : make(entry.name, kSmall, options)->parameter_groups())
       EXPECT_EQ(group.decay, group.tensor.dim() == 2) << entry.name << " " << group.name;
+  }
+  for (const std::string name : {"simplegpt", "dyt"})
+    for (const auto& group : make(name, kSmall)->parameter_groups())
+      EXPECT_TRUE(group.decay) << name << " " << group.name;
+}
+
+TEST(Decoders, StartAsTheirPapersSay) {
+  ModelSize size = kSmall;
+  size.width = 256;
+  size.num_heads = 4;
+  size.mlp_width = 512;
+  const auto initial = [&](const std::string& name, const Json& options = Json::object()) {
+    const auto model = make(name, size, options);
+    model->reset_parameters(7);
+    return parameters_of(*model);
+  };
+  // 65536 draws or more (embeddings: 7424): the standard error is 1 / sqrt(2 n), 0.3 % (0.8 %).
+  const auto expect_std = [](const torch::Tensor& w, double expected) {
+    EXPECT_NEAR(w.std().item<double>(), expected, 0.03 * expected);
+  };
+  auto p = initial("simplegpt");
+  expect_std(p.at("embed.weight"), 1);
+  expect_std(p.at("blocks.1.attn.q.weight"), 0.02);
+  expect_std(p.at("blocks.1.mlp.gate.weight"), 0.02);
+  for (const std::string name : {"attn.o", "mlp.up", "mlp.down"}) {
+    expect_std(p.at("blocks.0." + name + ".weight"), 0.02 / std::sqrt(2.0));
+    expect_std(p.at("blocks.1." + name + ".weight"), 0.02 / 2);
+  }
+  EXPECT_LE(p.at("head.weight").abs().max().item<double>(), 3.0 / 16);
+  EXPECT_GT(p.at("head.weight").abs().max().item<double>(), 2.8 / 16);
+  const auto baseline = initial("llama_prenorm", {{"init", "torchtitan"}});
+  for (const auto& [name, tensor] : baseline) {
+    if (tensor.dim() == 2) {
+      EXPECT_TRUE(tensor.equal(p.at(name))) << name;
+    }
+  }
+
+  p = initial("deepnorm");
+  const double beta = std::pow(16.0, -0.25);
+  expect_std(p.at("blocks.1.attn.q.weight"), 1.0 / 16);
+  expect_std(p.at("blocks.1.attn.v.weight"), beta / 16);
+  expect_std(p.at("blocks.0.mlp.up.weight"), beta * std::sqrt(2.0 / (256 + 512)));
+  p = initial(
+      "deepnorm",
+      {{"init", "torchscale"}, {"norm", "layernorm"}, {"bias", true}, {"gated_mlp", false}});
+  expect_std(p.at("blocks.0.mlp.down.weight"), beta / std::sqrt(3.0 * 512));
+  EXPECT_NEAR(p.at("blocks.0.mlp.up.bias").std().item<double>(), beta / std::sqrt(3.0 * 256),
+              0.15 * beta / std::sqrt(3.0 * 256));  // 512 draws: 3 %
+  EXPECT_EQ(p.at("blocks.0.mlp.norm.bias").abs().max().item<double>(), 0);
+
+  p = initial("lnscaling");
+  expect_std(p.at("blocks.1.mlp.down.weight"), 0.04);  // no factor of depth
+  p = initial("nanogpt", {{"init", "literal"}, {"bias", true}});
+  expect_std(p.at("blocks.1.mlp.down.weight"), 0.01);
+  expect_std(p.at("pos.weight"), 0.02);
+  EXPECT_EQ(p.at("blocks.1.mlp.down.bias").abs().max().item<double>(), 0);
+  EXPECT_EQ(p.count("head.weight"), 0u);
+
+  const auto alphas = [&](int64_t width, const Json& options = Json::object()) {
+    ModelSize narrow = kSmall;
+    narrow.width = width;
+    narrow.head_width = 8;  // small matrices at any width
+    const auto model = make("dyt", narrow, options);
+    model->reset_parameters(7);
+    const auto all = parameters_of(*model);
+    EXPECT_FLOAT_EQ(all.at("embed.scale").item<float>(), std::sqrt(static_cast<float>(width)));
+    return std::pair(all.at("blocks.1.attn.norm.alpha").item<float>(),
+                     all.at("blocks.1.mlp.norm.alpha").item<float>());
+  };
+  // Truth: arXiv 2503.10622, Table 11.
+  EXPECT_EQ(alphas(64), std::pair(1.0f, 1.0f));
+  EXPECT_EQ(alphas(1024), std::pair(1.0f, 1.0f));
+  EXPECT_EQ(alphas(2048), std::pair(1.0f, 0.5f));
+  EXPECT_EQ(alphas(4096), std::pair(0.8f, 0.2f));
+  EXPECT_EQ(alphas(64, {{"norm", "derf"}}), std::pair(0.5f, 0.5f));
+  EXPECT_EQ(alphas(64, {{"alpha_other_init", 0.25}}), std::pair(1.0f, 0.25f));
 }
 
 TEST(GptPlus, StartsWithTheStandardDeviationOfItsRule) {
@@ -279,6 +495,13 @@ TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
                 .find("published"),
             std::string::npos);
   EXPECT_NE(message("angpt", kSmall, {{"rope_fraction", 0.1}}).find("even"), std::string::npos);
+  EXPECT_NE(message("llama_prenorm", kSmall, {{"num_kv_heads", 2}}).find("num_kv_heads"),
+            std::string::npos);
+  const Json misnamed = {{"norm_after", {"q", "w1"}}}, gateless = {{"norm_after", {"gate", "q"}}};
+  EXPECT_NE(message("simplegpt", kSmall, misnamed).find("w1"), std::string::npos);
+  EXPECT_NE(message("nanogpt", kSmall, gateless).find("gate"), std::string::npos);
+  EXPECT_NE(message("postnorm", kSmall, {{"placement", "post_fina"}}).find("post_final"),
+            std::string::npos);
 }
 
 TEST(Models, ComputeInBf16WithFp32LossAndGradients) {

@@ -46,6 +46,7 @@ double relative_error(const torch::Tensor& a, const torch::Tensor& b, ParityScal
   const auto worst = rows ? difference.amax(-1) : difference.max();
   auto size = rows ? magnitude.amax(-1) : magnitude.max();
   size = torch::where(size == 0, torch::ones_like(size), size);
+  if (scale == ParityScale::kAbsolute) size = torch::ones_like(size);
   const double error = (worst / size).max().item<double>();
   return std::isfinite(error) ? error : kInfinite;
 }

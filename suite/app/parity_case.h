@@ -15,9 +15,10 @@ namespace normbench {
 
 /// Over what the error of a tensor is relative.
 enum class ParityScale {
-  kTensor,  // its largest magnitude
-  kRow,     // the largest magnitude of each row (last dimension): for inputs whose rows differ by
-            // decades
+  kTensor,    // its largest magnitude
+  kRow,       // the largest magnitude of each row (last dimension): for inputs whose rows differ by
+              // decades
+  kAbsolute,  // 1: for what is zero in exact arithmetic
 };
 
 class ParityCase {

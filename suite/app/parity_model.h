@@ -16,6 +16,8 @@ struct ParityModel {
   ModelSize size;
   Json options;       // for ModelEntry::make
   int64_t batch = 0;  // B
+  // Leaf of a parameter whose gradient is zero in exact arithmetic: the file holds rounding noise.
+  std::string vanishing_gradient;
   bool has_optimizer = false;
   std::vector<double> lr;  // one a step
   Json optimizer_options;  // of adamw
@@ -26,5 +28,10 @@ struct ParityModel {
 /// itself (softmax scale, nu factors, learning rates). Throws UserError on a key or a meaning that
 /// it does not know.
 ParityModel read_parity_model(ParityCase& golden);
+
+/// The part of it for un-normalised decoders, whose files have keys of their own; false when the
+/// file is none of them.
+bool read_parity_decoder(ParityCase& golden, const JsonObject& config, ParityModel& what);
+std::vector<std::string> parity_decoder_kinds();
 
 }  // namespace normbench

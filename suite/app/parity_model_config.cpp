@@ -241,18 +241,21 @@ constexpr Reader kReaders[] = {{"angpt", read_angpt},
 
 ParityModel read_parity_model(ParityCase& golden) {
   ParityModel what;
+  const auto config = golden.config();
+  if (read_parity_decoder(golden, config, what)) return what;
   what.name = golden.kind();
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& r) { return golden.kind() == r.model; });
   if (reader == std::end(kReaders)) {
     std::string all = "op, optim, schedule";
     for (const auto& r : kReaders) all += std::string(", ") + r.model;
+    for (const auto& kind : parity_decoder_kinds())
+      if (kind != "llama_prenorm") all += ", " + kind;
     throw UserError({.what = "unknown model of a golden file",
                      .where = golden.config().file(),
                      .found = "\"" + golden.kind() + "\"",
                      .expected = "one of: " + all});
   }
-  const auto config = golden.config();
   read_size(config, what);
   read_rope(golden, config, what);
   reader->read(golden, config, what);

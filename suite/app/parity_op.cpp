@@ -1,8 +1,12 @@
 // Golden files of single operators. Errors are relative to each row: their rows differ by decades.
 #include <torch/torch.h>
 
+#include <map>
+
+#include "models/norms.h"
 #include "suite/app/parity_case.h"
 #include "suite/ops/lerp.h"
+#include "suite/ops/linear.h"
 #include "suite/ops/norm.h"
 #include "suite/ops/parameter_group.h"
 #include "suite/ops/rope.h"
@@ -71,6 +75,83 @@ void check_norms(ParityCase& golden, const JsonObject& config) {
   golden.expect("grad.rms.x", gradient(rms, cotangent, x), ParityScale::kRow);
   golden.expect("grad.rms.gain", gradient(rms, cotangent, gain));
   for (const char* word : {"seed", "l2", "rms", "row_scales", "grads"}) config.ignore(word);
+}
+
+using Parameters = std::map<std::string, torch::Tensor>;
+
+/// y = f(x, parameters), the loss sum(y * cotangent) and every gradient.
+template <class Function>
+void check_function(ParityCase& golden, const JsonObject& config,
+                    const std::vector<std::string>& names, Function f) {
+  const auto x = leaf(golden, "input.x"), cotangent = golden.input("input.cotangent");
+  Parameters parameters;
+  for (const auto& name : names) parameters[name] = leaf(golden, "param." + name);
+  const torch::Tensor y = f(x, parameters);
+  golden.expect("out.y", y, ParityScale::kRow);
+  golden.expect("out.loss", (y * cotangent).sum());
+  golden.expect("grad.x", gradient(y, cotangent, x), ParityScale::kRow);
+  for (const auto& [name, tensor] : parameters)
+    golden.expect("grad." + name, gradient(y, cotangent, tensor));
+  require_value(config, "shape", x.sizes().vec());
+  require_value<std::string>(config, "loss", "sum(out.y * input.cotangent)");
+  for (const char* word : {"large_row", "tiny_row"}) config.ignore(word);
+}
+
+void check_rmsnorm(ParityCase& golden, const JsonObject& config) {
+  const double eps = config.required<double>("eps");
+  check_function(golden, config, {"weight"}, [&](const torch::Tensor& x, const Parameters& p) {
+    return ops::rms_norm(x, p.at("weight"), eps);
+  });
+}
+
+void check_layernorm(ParityCase& golden, const JsonObject& config) {
+  const double eps = config.required<double>("eps");
+  check_function(golden, config, {"weight", "bias"},
+                 [&](const torch::Tensor& x, const Parameters& p) {
+                   return layer_norm(x, p.at("weight"), p.at("bias"), eps);
+                 });
+}
+
+void check_simplenorm(ParityCase& golden, const JsonObject& config) {
+  const double eps = config.required<double>("eps");
+  check_function(golden, config, {"weight", "norm.weight"},
+                 [&](const torch::Tensor& x, const Parameters& p) {
+                   const auto& w = p.at("weight");
+                   require_value(config, "d_out", w.size(0));
+                   require_value(config, "d_in", w.size(1));
+                   return ops::rms_norm(ops::linear(x, w), p.at("norm.weight"), eps);
+                 });
+}
+
+void check_l2norm(ParityCase& golden, const JsonObject& config) {
+  const double eps = config.required<double>("eps");
+  const auto formula = config.required<std::string>("formula");
+  const std::pair<const char*, L2Eps> known[] = {{"x / max(||x||_2, eps)", L2Eps::kClamp},
+                                                 {"x * rsqrt(sum(x^2) + eps)", L2Eps::kSum},
+                                                 {"x / (||x||_2 + eps)", L2Eps::kAdd}};
+  for (const auto& form : known) {
+    if (formula != form.first) continue;
+    return check_function(golden, config, {}, [&](const torch::Tensor& x, const Parameters&) {
+      return l2_norm(x, eps, form.second);
+    });
+  }
+  config.fail("formula", "parity does not know this", formula, known[0].first);
+}
+
+void check_dyt(ParityCase& golden, const JsonObject& config) {
+  require_value<std::string>(config, "formula", "weight * tanh(alpha*x) + bias");
+  check_function(golden, config, {"alpha", "weight", "bias"},
+                 [](const torch::Tensor& x, const Parameters& p) {
+                   return dyt(x, p.at("alpha"), p.at("weight"), p.at("bias"));
+                 });
+}
+
+void check_derf(ParityCase& golden, const JsonObject& config) {
+  require_value<std::string>(config, "formula", "weight * erf(alpha*x + shift) + bias");
+  check_function(golden, config, {"alpha", "shift", "weight", "bias"},
+                 [](const torch::Tensor& x, const Parameters& p) {
+                   return derf(x, p.at("alpha"), p.at("shift"), p.at("weight"), p.at("bias"));
+                 });
 }
 
 void check_weight_constraint(ParityCase& golden, const JsonObject& config) {
@@ -152,9 +233,15 @@ struct Op {
   void (*check)(ParityCase& golden, const JsonObject& config);
 };
 constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
+                       {"derf", check_derf},
+                       {"dyt", check_dyt},
+                       {"l2norm", check_l2norm},
+                       {"layernorm", check_layernorm},
                        {"ngpt_lerp", check_ngpt_lerp},
                        {"norms", check_norms},
+                       {"rmsnorm", check_rmsnorm},
                        {"rope", check_rope},
+                       {"simplenorm", check_simplenorm},
                        {"weight_constraint", check_weight_constraint}};
 
 }  // namespace
