@@ -4,3 +4,4 @@ normbench_library(parity TORCH
     parity_schedule.cpp
   DEPS normbench::models normbench::optim normbench::ops normbench::base)
 
+normbench_tests(parity SOURCES parity_test.cpp TORCH)
