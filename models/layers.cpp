@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "suite/ops/linear.h"
+#include "suite/ops/logit_gradient.h"
 
 namespace normbench {
 
@@ -71,7 +72,11 @@ torch::Tensor head_logits(const torch::Tensor& h, const torch::Tensor& weight,
 }
 
 torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
-                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets) {
+                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets,
+                        std::optional<double> lgp_q) {
+  TORCH_CHECK(scale || !lgp_q, "head_loss: lgp_q without a scale of the logits");
+  if (lgp_q)
+    return ops::lgp_cross_entropy(h.flatten(0, 1), weight, *scale, targets.flatten(), lgp_q);
   return ops::linear_cross_entropy(h.flatten(0, 1), weight, scale, targets.flatten());
 }
 
@@ -79,7 +84,10 @@ std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module)
   std::vector<ParameterGroup> groups;
   for (const auto& item : module.named_parameters())
     groups.push_back(
-        {.name = item.key(), .tensor = item.value(), .decay = item.value().dim() >= 2});
+        {.name = item.key(),
+         .tensor = item.value(),
+         .decay = item.value().dim() >= 2,
+         .embedding = is_named(item.key(), "embed.weight") || is_named(item.key(), "head.weight")});
   return groups;
 }
 

@@ -72,9 +72,10 @@ torch::Tensor head_logits(const torch::Tensor& h, const torch::Tensor& weight,
                           const std::optional<torch::Tensor>& scale = std::nullopt);
 
 /// Mean cross-entropy of head_logits(), nats per token, without holding the logits. targets: [B, T]
-/// int64.
+/// int64. lgp_q: gradient preconditioning of scaled logits (suite/ops/logit_gradient.h), or none.
 torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
-                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets);
+                        const std::optional<torch::Tensor>& scale, const torch::Tensor& targets,
+                        std::optional<double> lgp_q = std::nullopt);
 
 /// Every parameter once, in registration order; tensors with two or more dimensions decay; no
 /// constraint.

@@ -5,23 +5,20 @@
 
 #include <cmath>
 
+#include "optim/checks.h"
 #include "suite/base/errors.h"
 
 namespace normbench {
 
 AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& options)
     : options_(options) {
-  const auto in_range = [](const char* name, double value, bool fits, const char* expected) {
-    if (!fits)
-      throw UserError({.what = "an option of adamw is out of range",
-                       .where = name,
-                       .found = std::to_string(value),
-                       .expected = expected});
+  const auto check = [](const char* name, double value, bool fits, const char* expected) {
+    check_option("adamw", name, value, fits, expected);
   };
-  in_range("beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "0 <= beta1 < 1");
-  in_range("beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "0 <= beta2 < 1");
-  in_range("eps", options.eps, options.eps >= 0, "0 or more");
-  in_range("weight_decay", options.weight_decay, options.weight_decay >= 0, "0 or more");
+  check("beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "0 <= beta1 < 1");
+  check("beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "0 <= beta2 < 1");
+  check("eps", options.eps, options.eps >= 0, "0 or more");
+  check("weight_decay", options.weight_decay, options.weight_decay >= 0, "0 or more");
 
   bool fusible = true;
   for (const auto& group : groups) {
@@ -89,33 +86,10 @@ std::map<std::string, torch::Tensor> AdamW::state() const {
   return state;
 }
 
-void AdamW::load_state(const std::map<std::string, torch::Tensor>& state) {
-  torch::NoGradGuard no_grad;
-  const auto find = [&](const std::string& name) {
-    const auto found = state.find(name);
-    if (found == state.end())
-      throw UserError({.what = "the checkpoint lacks a part of the optimiser's state",
-                       .where = name,
-                       .todo = "was it written by another optimiser or another model?"});
-    return found->second;
-  };
-  const auto copy = [&](torch::Tensor& to, const std::string& name) {
-    const auto from = find(name);
-    if (from.sizes() != to.sizes() || from.scalar_type() != to.scalar_type())
-      throw UserError({.what = "the optimiser's state in the checkpoint does not fit the model",
-                       .where = name});
-    to.copy_(from);
-  };
-  if (state.size() != 2 * slots_.size() + 1)
-    throw UserError(
-        {.what = "the checkpoint holds another number of optimiser tensors than the model needs",
-         .found = std::to_string(state.size()),
-         .expected = std::to_string(2 * slots_.size() + 1)});
-  for (auto& slot : slots_) {
-    copy(slot.m, "m." + slot.name);
-    copy(slot.v, "v." + slot.name);
-  }
-  t_ = find("t").item<int64_t>();
+void AdamW::load_state(const std::map<std::string, torch::Tensor>& from) {
+  auto mine = state();
+  restore_(mine, from);
+  t_ = mine.at("t").item<int64_t>();
 }
 
 }  // namespace normbench

@@ -23,6 +23,9 @@ class Optimizer {
   /// takes it back bit by bit.
   virtual std::map<std::string, torch::Tensor> state() const = 0;
   virtual void load_state(const std::map<std::string, torch::Tensor>& state) = 0;
+  /// Numbers about the last step for a diagnostic record ("capped_share"); costs nothing until
+  /// asked.
+  virtual std::map<std::string, double> diagnostics() const { return {}; }
 };
 
 struct OptimizerEntry {

@@ -1,5 +1,8 @@
 // Every optimiser, one line each, sorted by name.
 #include "optim/adamw.h"
+#include "optim/angular_cap.h"
+#include "optim/gated_adamw.h"
+#include "optim/muon.h"
 #include "optim/optimizer.h"
 
 namespace normbench {
@@ -15,11 +18,40 @@ OptimizerEntry entry(const std::string& name, const std::string& paper) {
           }};
 }
 
+template <class Options>
+struct CappedOptions {
+  Options update;
+  AngularCapOptions cap;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    update.fields(v);
+    cap.fields(v);
+  }
+};
+
+/// The same algorithm under the angular cap: its options and those of angular_cap.h, side by side.
+template <class Algorithm, class Options>
+OptimizerEntry capped(const std::string& name, const std::string& paper) {
+  return {name, paper, options_json(CappedOptions<Options>{}),
+          [](std::vector<ParameterGroup> groups,
+             const JsonObject& object) -> std::unique_ptr<Optimizer> {
+            const auto options = read_options<CappedOptions<Options>>(object);
+            return std::make_unique<AngularCap>(std::make_unique<Algorithm>(groups, options.update),
+                                                groups, options.cap);
+          }};
+}
+
 }  // namespace
 
 const std::vector<OptimizerEntry>& optimizer_registry() {
   static const std::vector<OptimizerEntry> entries = {
       entry<AdamW, AdamWOptions>("adamw", "arXiv 1711.05101, Algorithm 2"),
+      capped<AdamW, AdamWOptions>("adamw_capped", "arXiv 2608.01284, AngularStepCap"),
+      entry<GatedAdamW, GatedAdamWOptions>("gated_adamw", "arXiv 2608.01284, GatedAdamW"),
+      capped<GatedAdamW, GatedAdamWOptions>("gated_adamw_capped",
+                                            "arXiv 2608.01284, GatedAdamW and AngularStepCap"),
+      entry<Muon, MuonOptions>("muon", "Jordan et al. 2024; scale of arXiv 2502.16982"),
   };
   return entries;
 }

@@ -1,4 +1,5 @@
-// Learning-rate schedules, each with a linear warm-up. Torch-free.
+// Learning-rate schedules, each with a linear warm-up: three of one line here, the others in files
+// of their own, and the registry of all. Torch-free.
 //   t <= W:  peak t / W          else  r = (t - W) / (steps - W) in (0, 1],  floor + (peak - floor)
 //   g(r) cosine: g = (1 + cos(pi r)) / 2     linear: g = 1 - r     constant: g = 1
 // t = 1..steps, so the first step already moves the weights and the last one has r = 1. NVIDIA/ngpt
@@ -7,6 +8,11 @@
 
 #include <cmath>
 #include <numbers>
+
+#include "optim/inverse_sqrt.h"
+#include "optim/logarithmic.h"
+#include "optim/warmup.h"
+#include "optim/wsd.h"
 
 namespace normbench {
 
@@ -31,32 +37,16 @@ double cosine(double r) { return (1 + std::cos(std::numbers::pi * r)) / 2; }
 double linear(double r) { return 1 - r; }
 double constant(double) { return 1; }
 
-int64_t warmup_of(int64_t steps, const DecayOptions& o, const JsonObject& object) {
-  if (o.warmup_fraction != 0 && o.warmup_steps != 0)
-    object.fail("warmup_steps", "the warm-up is given twice", std::to_string(o.warmup_steps),
-                "warmup_fraction or warmup_steps");
-  if (!(o.warmup_fraction >= 0 && o.warmup_fraction < 1))
-    object.fail("warmup_fraction", "not a part of the run", std::to_string(o.warmup_fraction),
-                "0 <= fraction < 1");
-  const int64_t warmup = o.warmup_steps != 0
-                             ? o.warmup_steps
-                             : std::llround(o.warmup_fraction * static_cast<double>(steps));
-  if (warmup < 0 || warmup >= steps)
-    object.fail(o.warmup_steps != 0 ? "warmup_steps" : "warmup_fraction",
-                "the warm-up does not fit into the run",
-                std::to_string(warmup) + " of " + std::to_string(steps) + " steps",
-                "fewer steps than the run has");
-  return warmup;
+DecayOptions read(int64_t steps, const JsonObject& object) {
+  const auto o = read_options<DecayOptions>(object);
+  check_decay(steps, "final_fraction", o.final_fraction, object);
+  return o;
 }
 
 template <double (*kDecay)(double)>
 Schedule make(int64_t steps, double peak_lr, const JsonObject& object) {
-  const auto o = read_options<DecayOptions>(object);
-  if (steps < 1) object.fail("", "a run needs a step", std::to_string(steps), "1 or more");
-  if (!(o.final_fraction >= 0 && o.final_fraction <= 1))
-    object.fail("final_fraction", "not a part of the peak", std::to_string(o.final_fraction),
-                "0 <= fraction <= 1");
-  const int64_t warmup = warmup_of(steps, o, object);
+  const auto o = read(steps, object);
+  const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const double floor = o.final_fraction * peak_lr;
   return [=](int64_t t) {
     if (t < warmup) return peak_lr * static_cast<double>(t) / static_cast<double>(warmup);
@@ -65,14 +55,31 @@ Schedule make(int64_t steps, double peak_lr, const JsonObject& object) {
   };
 }
 
+/// Area of constant: 1; of cosine and linear: 1/2.
+template <int kPercent>
+ScheduleShape shape(int64_t steps, const JsonObject& object) {
+  const auto o = read(steps, object);
+  const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
+  return {.warmup_share = static_cast<double>(warmup) / static_cast<double>(steps),
+          .area = kPercent / 100.0,
+          .final_fraction = o.final_fraction};
+}
+
 }  // namespace
 
 const std::vector<ScheduleEntry>& schedule_registry() {
   static const Json defaults = options_json(DecayOptions{});
   static const std::vector<ScheduleEntry> entries = {
-      {"constant", "-", defaults, make<constant>},
-      {"cosine", "Loshchilov & Hutter, arXiv 1608.03983, (5), one period", defaults, make<cosine>},
-      {"linear", "-", defaults, make<linear>},
+      {"constant", "-", defaults, make<constant>, shape<100>},
+      {"cosine", "Loshchilov & Hutter, arXiv 1608.03983, (5), one period", defaults, make<cosine>,
+       shape<50>},
+      {"inverse_sqrt", "arXiv 1706.03762, section 5.3", options_json(InverseSqrtOptions{}),
+       make_inverse_sqrt, inverse_sqrt_shape},
+      {"linear", "-", defaults, make<linear>, shape<50>},
+      {"logarithmic", "arXiv 2608.01284", options_json(LogarithmicOptions{}), make_logarithmic,
+       logarithmic_shape},
+      {"wsd", "arXiv 2404.06395; tails of arXiv 2405.18392", options_json(WsdOptions{}), make_wsd,
+       wsd_shape},
   };
   return entries;
 }

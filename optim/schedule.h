@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "optim/schedule_shape.h"
 #include "suite/base/options.h"
 
 namespace normbench {
@@ -20,6 +21,9 @@ struct ScheduleEntry {
   Json default_options;
   /// Throws UserError when the options do not fit (warm-up longer than the run).
   Schedule (*make)(int64_t steps, double peak_lr, const JsonObject& options);
+  /// The area under the same schedule in closed form (schedule_shape.h); its floor is a part of the
+  /// peak.
+  ScheduleShape (*shape)(int64_t steps, const JsonObject& options);
 };
 
 const std::vector<ScheduleEntry>& schedule_registry();

@@ -2,11 +2,14 @@
 #include <torch/torch.h>
 
 #include <map>
+#include <optional>
 
 #include "models/norms.h"
+#include "optim/angular_cap.h"
 #include "suite/app/parity_case.h"
 #include "suite/ops/lerp.h"
 #include "suite/ops/linear.h"
+#include "suite/ops/logit_gradient.h"
 #include "suite/ops/norm.h"
 #include "suite/ops/parameter_group.h"
 #include "suite/ops/rope.h"
@@ -228,15 +231,62 @@ void check_rope(ParityCase& golden, const JsonObject& config) {
   config.has("rope") ? check_rope_positions(golden, config) : check_rope_pairings(golden, config);
 }
 
+/// The angular cap on rows and on columns; the weight constraint normalises what it leaves.
+void check_asc(ParityCase& golden, const JsonObject& config) {
+  const double theta_max = config.required<double>("theta_max");
+  for (const auto& [name, axis] : {std::pair("rows", 1), std::pair("cols", 0)}) {
+    ParameterGroup group{.name = name,
+                         .tensor = golden.input(std::string("input.candidate.") + name),
+                         .constraint = RowConstraint::kUnit,
+                         .axis = axis};
+    const auto vectors =
+        angular_cap_(group.tensor, golden.input(std::string("input.w.") + name), axis, theta_max);
+    constrain_(group);
+    golden.expect(std::string("out.w.") + name, group.tensor);
+    golden.expect(std::string("out.phi.") + name, vectors.phi);
+    golden.expect(std::string("out.capped.") + name, vectors.capped);
+  }
+  for (const char* word :
+       {"n", "rule", "degenerate_row", "capped_includes_degenerate", "kind", "grads_of"})
+    config.ignore(word);
+}
+
+void check_lgp(ParityCase& golden, const JsonObject& config) {
+  std::optional<double> q;
+  if (config.raw("q").is_string())
+    require_value<std::string>(config, "q", "off");
+  else
+    q = config.required<double>("q");
+  const auto h = leaf(golden, "input.h"), weight = leaf(golden, "param.head.weight"),
+             stored = leaf(golden, "param.head.scale");
+  const auto s =
+      stored * (config.required<double>("s_z_init") / config.required<double>("s_z_scale"));
+  golden.expect_number("config.mean_s_z", s.mean().item<double>(),
+                       config.required<double>("mean_s_z"));
+  const auto loss = ops::lgp_cross_entropy(h.flatten(0, 1), weight, s,
+                                           golden.input("input.targets").flatten(), q);
+  golden.expect("out.loss", loss);
+  const auto u = ops::linear(h, weight);
+  golden.expect("out.logits", q ? ops::lgp_logits(u, s, *q) : s * u);
+  loss.backward();
+  golden.expect("grad.h", h.grad());
+  golden.expect("grad.head.weight", weight.grad());
+  golden.expect("grad.head.scale", stored.grad());
+  for (const char* word : {"d_model", "vocab", "batch", "T", "rule", "kind", "grads_of"})
+    config.ignore(word);
+}
+
 struct Op {
   const char* name;
   void (*check)(ParityCase& golden, const JsonObject& config);
 };
 constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
+                       {"asc", check_asc},
                        {"derf", check_derf},
                        {"dyt", check_dyt},
                        {"l2norm", check_l2norm},
                        {"layernorm", check_layernorm},
+                       {"lgp", check_lgp},
                        {"ngpt_lerp", check_ngpt_lerp},
                        {"norms", check_norms},
                        {"rmsnorm", check_rmsnorm},

@@ -18,6 +18,7 @@
 #include "suite/base/errors.h"
 #include "suite/base/json.h"
 #include "suite/base/safetensors.h"
+#include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
 namespace {
@@ -65,7 +66,7 @@ struct Copy {
     auto& t = tensors.at(name);
     if (t.dtype == "I64") {
       auto* v = t.values<int64_t>();
-      v[0] = (v[0] + 1) % (*std::max_element(v, v + t.size()) + 1);
+      v[0] = (v[0] + 1) % std::max<int64_t>(*std::max_element(v, v + t.size()) + 1, 2);
       return;
     }
     double largest = 0;
@@ -82,7 +83,9 @@ struct Copy {
     std::map<std::string, TensorEntry> entries;
     for (const auto& [name, t] : tensors)
       entries[name] = {.dtype = t.dtype, .shape = t.shape, .bytes = t.bytes};
-    const std::string path = testing::TempDir() + "normbench_parity_test.safetensors";
+    // Each process has its own: CTest runs these tests side by side.
+    static const normbench::testing::TemporaryFolder folder;
+    const std::string path = folder.path("damaged.safetensors");
     std::ofstream(path, std::ios::binary)
         << safetensors_bytes(metadata, entries);  // no fsync: a thousand files
     return path;
@@ -103,7 +106,7 @@ double error_of(const ParityReport& report, const std::string& name) {
 
 TEST(Parity, EveryGoldenFileAgrees) {
   const auto files = golden_files();
-  EXPECT_GE(files.size(), 65u);
+  EXPECT_GE(files.size(), 92u);
   for (const auto& file : files) {
     const auto report = check_parity(file);
     EXPECT_TRUE(report.passed()) << parity_text(report);
@@ -208,8 +211,32 @@ TEST(Parity, AWrongConstantFails) {
       {"op-l2norm-add", "/formula", "x / max(||x||_2, eps)", "out.y"},
       {"optim-adamw", "/eps", 1e-6, "out.step8.w"},
       {"optim-ngpt", "/params/cols/axis", 1, "out.step1.cols"},
+      {"optim-ngpt", "/tangent_grad", true, "out.step1.rows"},
+      {"optim-ngpt_tangent", "/tangent_grad", false, "out.step1.rows"},
+      {"optim-gated_a2", "/a", 1.0, "out.step1.w"},
+      {"optim-gated_a0", "/a", 1.0, "out.gamma.w"},  // a and 1 - a swapped
+      {"optim-gated_a1", "/a", 0.0, "out.gamma.w"},
+      {"optim-gated_a05", "/eps_gate", 2e-3, "out.step8.w"},
+      {"optim-gated_a05", "/alpha", 1.0, "out.step1.b"},
+      {"optim-gated_zero_a05", "/weight_decay", 0.0, "out.step1.w"},
+      {"optim-asc_traj", "/kappa_c", 0.71, "out.step1.rows"},
+      {"optim-asc_floor", "/theta_floor", 0.0, "out.step1.rows"},
+      {"optim-full", "/clip", 2.0, "out.step6.free"},
+      {"optim-full", "/params/cols/axis", 1, "out.step1.cols"},
+      // The first step is the same direction at another length, which the orthogonalisation drops.
+      {"optim-muon", "/nesterov", false, "out.step2.wide"},
+      {"optim-muon", "/ns_steps", 4, "out.step1.tall"},
+      {"optim-muon", "/adjust_lr_fn", "original", "out.step1.tall"},
+      {"optim-asc", "/theta_max", 0.051, "out.w.rows"},
+      {"optim-lgp_q05", "/q", 1.0, "grad.h"},
+      {"optim-lgp_q05", "/q", "off", "grad.head.weight"},
       {"schedule-cosine", "/warmup_steps", 19, "out.lr"},
       {"schedule-linear", "/schedule", "cosine", "out.lr"},
+      {"schedule-wsd_1sqrt", "/schedule", "wsd_linear", "out.area"},
+      {"schedule-wsd_exp", "/decay_steps", 36, "out.lr"},  // 20 % of the steps after the warm-up
+      {"schedule-inv_sqrt_floor", "/warmup_steps", 19, "out.lr"},
+      {"schedule-log", "/rho", 0.06, "out.equal_auc_peak_continuous"},
+      {"schedule-table", "/wsd_decay_share_of_total", 0.18, "out.peak_ratio_vs_wsd_1sqrt"},
   };
   for (const auto& m : mutations) {
     const auto report = damaged(m.file, [&](Copy& c) { c.set_config(m.pointer, m.value); });
@@ -310,14 +337,20 @@ TEST(Parity, WhatItCannotRebuildIsAnError) {
         << file << " " << pointer;
   EXPECT_THROW(damaged("optim-adamw", [](Copy& c) { c.set_config("/optimizer", "muon"); }),
                UserError);
-  EXPECT_THROW(damaged("optim-ngpt", [](Copy& c) { c.set_config("/tangent_grad", true); }),
+  // The cap on an embedding gives angles that the file has not.
+  EXPECT_THROW(damaged("optim-full", [](Copy& c) { c.set_config("/params/embed/asc", true); }),
+               UserError);
+  EXPECT_THROW(damaged("optim-full", [](Copy& c) { c.set_config("/params/free/asc", true); }),
+               UserError);
+  EXPECT_THROW(damaged("optim-lgp_q1", [](Copy& c) { c.set_config("/q", "on"); }), UserError);
+  EXPECT_THROW(damaged("optim-muon", [](Copy& c) { c.set_config("/ns_coefficients/0", 3.4); }),
                UserError);
   EXPECT_THROW(damaged("schedule-linear", [](Copy& c) { c.set_config("/schedule", "log"); }),
                UserError);
 }
 
 TEST(Parity, ExitCodesSayAgreesDiffersWrongFile) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const std::string good = kFolder + "op-rope.safetensors";
   EXPECT_EQ(run_parity({good}), kExitOk);
   Copy copy(good);
@@ -325,7 +358,7 @@ TEST(Parity, ExitCodesSayAgreesDiffersWrongFile) {
   const auto bad = copy.write();
   EXPECT_EQ(run_parity({bad, good}), kExitCheckRed);
   EXPECT_EQ(run_parity({"/nowhere.safetensors", bad, good}), kExitWrongUse);
-  const auto printed = testing::internal::GetCapturedStdout();
+  const auto printed = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(printed.find("FAIL"), std::string::npos);
   EXPECT_NE(printed.find("out.half "), std::string::npos);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# lint.sh ascii|format|paths|shell ROOT: one rule over the project's files. Exit 0 kept, 1 broken (each line is named),
+# lint.sh ascii|format|paths|shell|tests ROOT: one rule over the project's files. Exit 0 kept, 1 broken (each line is named),
 # 77 skipped because the tool is not there. suite/cmake/lint_test.sh shows each rule something that breaks it.
 set -euo pipefail
 
@@ -45,6 +45,13 @@ case ${rule} in
       report "$(shellcheck --external-sources --severity=warning --format=gcc "${list[@]}" || true)" "shellcheck's advice on these lines is taken here."
     fi
     ;;
+  tests)  # a test that no target names passes for ever
+    mapfile -t lists < <(files '(^|/)CMakeLists\.txt$|\.cmake$')
+    unbuilt="$(files '_test\.cpp$' | while IFS= read -r file; do
+      grep -qF "${file##*/}" /dev/null "${lists[@]}" || printf '%s\n' "${file}"
+    done)"
+    report "${unbuilt}" "no CMake file names these tests: add them to normbench_tests() of their folder."
+    ;;
   format)  # other versions break lines elsewhere, so that one version must decide
     tool="$(command -v clang-format-14 || command -v clang-format || true)"
     if [[ -z ${tool} || $("${tool}" --version) != *"version 14."* ]]; then
@@ -57,7 +64,7 @@ case ${rule} in
     fi
     ;;
   *)
-    echo "lint.sh: unknown rule '${rule}', expected ascii, format, paths or shell." >&2
+    echo "lint.sh: unknown rule '${rule}', expected ascii, format, paths, shell or tests." >&2
     exit 2
     ;;
 esac

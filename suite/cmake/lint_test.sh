@@ -57,6 +57,12 @@ rule green shell "a correct script"
 tree a.sh '#!/bin/bash\nif true; then echo\n'
 rule red shell "an open if"
 
+tree suite/a_test.cpp 'int a;\n'
+printf 'normbench_tests(a SOURCES a_test.cpp)\n' >"${scratch}/tree/suite/CMakeLists.txt"
+rule green tests "a test that a target names"
+printf 'normbench_tests(a SOURCES b_test.cpp)\n' >"${scratch}/tree/suite/CMakeLists.txt"
+rule red tests "a test that fell out of the build"
+
 tree suite/ops/a.h '#include "suite/base/json.h"\n#include <torch/types.h>\n'
 layers green "ops sees base and torch"
 tree suite/base/a.h '#include "suite/ops/norm.h"\n'

@@ -6,7 +6,7 @@ endfunction()
 
 set(cmake_folder "${CMAKE_SOURCE_DIR}/suite/cmake")
 normbench_lint(layers "${CMAKE_COMMAND}" -D "SOURCE_DIR=${CMAKE_SOURCE_DIR}" -P "${cmake_folder}/layers.cmake")
-foreach(rule ascii format paths shell)
+foreach(rule ascii format paths shell tests)
   normbench_lint(${rule} "${cmake_folder}/lint.sh" ${rule} "${CMAKE_SOURCE_DIR}")
 endforeach()
 normbench_lint(rules_can_say_no "${cmake_folder}/lint_test.sh" "${CMAKE_COMMAND}")

@@ -3,19 +3,9 @@
 #include "suite/ops/blocks.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/reference.h"
+#include "suite/ops/visit_logits.h"
 
 namespace normbench::ops {
-namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-
-struct LossAndGradient {
-  torch::Tensor loss;  // mean over the rows
-  torch::Tensor
-      du;  // d loss / d(h W^T), [N, V], in the memory of the logits; undefined without gradient
-  torch::Tensor dscale;  // [V], undefined without scale or gradient
-};
 
 // The gradient of the logits is written over them in the forward pass: they are the largest tensor
 // of a training step, and this way they are visited once.
@@ -38,6 +28,11 @@ LossAndGradient visit_logits(const torch::Tensor& h, const torch::Tensor& weight
   return {at::scalar_tensor(loss / static_cast<double>(rows), h.options()),
           gradient ? u : torch::Tensor(), dscale.defined() ? sum_in_order(dscale) : dscale};
 }
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& h,

@@ -22,6 +22,9 @@ struct ParameterGroup {
   RowConstraint constraint = RowConstraint::kNone;
   int64_t axis =
       1;  // the axis over which the constrained norm is summed: 1 = input dimension of [out, in]
+  // A table with a row a token, into the model or out of it: what optimisers of matrices (Muon) and
+  // the angular cap leave out. A field, because an optimiser knows no model's names.
+  bool embedding = false;
 };
 
 /// Imposes the constraint in place, in the tensor's own precision, outside autograd. A zero row

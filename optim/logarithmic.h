@@ -1,0 +1,46 @@
+// Logarithmic decay. "Training nGPT", arXiv 2608.01284; the paper gives the curve and no default
+// for rho. Torch-free. r in (0, 1] is the progress after the warm-up, L = ln(1 + 1 / rho).
+//   lr = floor + (peak - floor) g(r),  g(r) = 1 - ln(1 + r / rho) / L
+// g falls from 1 to 0; its slope -1 / (L (rho + r)) is steep first. rho -> infinity is the linear
+// decay, rho -> 0 falls at once.
+#pragma once
+
+#include "optim/schedule.h"
+
+namespace normbench {
+
+struct LogarithmicOptions {
+  double warmup_fraction = 0;  // part of all steps, rounded to the nearest step
+  int64_t warmup_steps = 0;    // the same as a count; give one of the two
+  // Ours: half of the fall lies in the first 18 % of the decay. 0.01 to 1 is the range of interest.
+  double rho = 0.05;
+  double final_fraction = 0;  // rate of the last step as a part of the peak
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("warmup_fraction", warmup_fraction);
+    v.field("warmup_steps", warmup_steps);
+    v.field("rho", rho);
+    v.field("final_fraction", final_fraction);
+  }
+};
+
+double log_decay(double rho, double r);
+/// g^-1(1/2) = rho (sqrt(1 + 1 / rho) - 1).
+double log_half_progress(double rho);
+/// A = integral of g over [0, 1] = 1 / L - rho; rises with rho from 0 to 1/2.
+double log_area(double rho);
+/// The rho of an area in (0, 1/2), by bisection.
+double log_rho_of_area(double area);
+/// Integral of g^2 over [0, 1] = 2 / L^2 - 2 rho / L - rho.
+double log_square_area(double rho);
+/// Integral of g over [0, r] = r - ((rho + r) ln(1 + r / rho) - r) / L.
+double log_area_until(double rho, double r);
+/// Sum of g(j / n), j = 1..n:  n - (ln Gamma(n rho + n + 1) - ln Gamma(n rho + 1) - n ln(n rho)) /
+/// L.
+double log_decay_sum(double rho, int64_t n);
+
+Schedule make_logarithmic(int64_t steps, double peak_lr, const JsonObject& options);
+ScheduleShape logarithmic_shape(int64_t steps, const JsonObject& options);
+
+}  // namespace normbench
