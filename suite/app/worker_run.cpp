@@ -32,14 +32,16 @@ int worker_run(const WorkerRun& request) {
   std::optional<FileLock> gpu;
   if (c.device == "cuda") gpu.emplace(request.cache_folder + "/gpu.lock", /*wait=*/true, "the GPU");
   const auto source = open_dataset(c.dataset, request.cache_folder);
-  const Fingerprint print = fingerprint(c.device, c.threads);
+  fix_arithmetic(c.threads);
   RunOptions options;
+  options.fingerprint = fingerprint(c.device, c.threads);
   options.runs_folder = request.runs_folder;
   options.name = request.name;
   options.checkpoint_seconds = request.checkpoint_seconds;
   options.keep_checkpoints = request.keep_checkpoints;
-  options.numeric_digest = cached_canary(canary, request.cache_folder + "/canary",
-                                         xxh3_file("/proc/self/exe"), print.numeric_class);
+  options.numeric_digest =
+      cached_canary(canary, request.cache_folder + "/canary", xxh3_file("/proc/self/exe"),
+                    options.fingerprint.numeric_class);
   const auto communicator = single_communicator();
   const RunResult result = train_run(config, *source, *communicator, options);
 

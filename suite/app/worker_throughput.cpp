@@ -8,10 +8,10 @@
 namespace normbench {
 
 int worker_throughput(const WorkerThroughput& request) {
-  std::vector<double> seconds = time_steps(parse_json(request.config, "--config"), request.steps);
+  const Json config = parse_json(request.config, "--config");
+  const std::vector<double> seconds = time_steps(config, request.steps);
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  const Json config = parse_json(request.config, "--config");
   const double tokens =
       config.at("batch_sequences").get<double>() * config.at("size").at("context").get<double>();
   std::cout << Json({{"tokens_per_second", tokens / sorted[sorted.size() / 2]},

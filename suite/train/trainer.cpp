@@ -209,7 +209,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   check_data(c, source);
   const Batches batches(source, c.size.context, c.batch_sequences, static_cast<uint64_t>(c.seed));
   const ValidationSlice slice(source, c.size.context, c.validation_tokens);
-  const Fingerprint print = fingerprint(c.device, c.threads);
+  const Fingerprint& print = options.fingerprint;
 
   RunFolder folder(options.runs_folder, run_id);
   std::string reason;

@@ -13,6 +13,7 @@ namespace normbench {
 
 /// What changes how a run is carried out, but none of its bits.
 struct RunOptions {
+  Fingerprint fingerprint;  // of this machine, taken after fix_arithmetic()
   std::string runs_folder = "results/runs";
   std::string name;                // for the record and the progress line
   std::string numeric_digest;      // of this arm's canary
