@@ -20,6 +20,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/layers.h"
@@ -29,6 +30,7 @@
 #include "suite/ops/lerp.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/norm.h"
+#include "suite/ops/observe.h"
 #include "suite/ops/swiglu.h"
 
 namespace normbench {
@@ -48,13 +50,18 @@ struct AngptOptions {
   double nu_d = 0;             // 0 = sqrt(F / D)
   double rope_fraction = 0.5;  // part of each head that is turned, Table F.2
   // The paper is silent or contradicts itself.
-  bool silu_sqrt_d = true;               // sqrt(D) on z: Table 1 omits it, nu_acf = 3.74 needs it
-  std::string nu_alpha = "elementwise";  // nu of each entry of alpha, or one scalar from their mean
+  bool silu_sqrt_d = true;  // sqrt(D) on z: Table 1 omits it, nu_acf = 3.74 needs it
+  // nu of each entry of alpha, one scalar from their mean, or none (1, an ablation).
+  std::string nu_alpha = "elementwise";
   std::string g = "per_layer";      // one learned attention gain a layer, or one a head (per_head)
   double g_init = 0;                // first value of g; 0 = sqrt(Dh), nGPT's constant
   bool alpha_abs = false;           // use |alpha|, as nGPT's code does
   double rope_base = 10000;         // base of the angles
   std::string rope_pairs = "half";  // what turns together: half (NeoX), interleaved (RoFormer)
+  // Ablations, Table L.1.
+  double nu_factor = 1;        // on every nu of a matrix and of the activation, after its formula
+  double nu_alpha_factor = 1;  // on nu(alpha)
+  std::string residual = "lerp";  // sum: h <- nu (h + alpha b), nu = (1 + alpha^2)^(-1/2)
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -71,12 +78,18 @@ struct AngptOptions {
     v.field("nu_d", nu_d);
     v.field("rope_fraction", rope_fraction);
     v.field("silu_sqrt_d", silu_sqrt_d);
-    v.choice("nu_alpha", nu_alpha, {"elementwise", "scalar"});
+    v.choice("nu_alpha", nu_alpha, {"elementwise", "scalar", "none"});
     v.choice("g", g, {"per_layer", "per_head"});
     v.field("g_init", g_init);
     v.field("alpha_abs", alpha_abs);
     v.field("rope_base", rope_base);
     v.choice("rope_pairs", rope_pairs, {"half", "interleaved"});
+    v.field("nu_factor", nu_factor);
+    v.added("nu_factor");
+    v.field("nu_alpha_factor", nu_alpha_factor);
+    v.added("nu_alpha_factor");
+    v.choice("residual", residual, {"lerp", "sum"});
+    v.added("residual");
   }
 
   /// Replaces the zeros that stand for "as in the paper".
@@ -92,14 +105,26 @@ struct AngptOptions {
     set(g_init, std::sqrt(h));
     set(alpha_scale, s_scale);
     set(sz_scale, s_scale);
+    for (double* nu : {&nu_qkv, &nu_p, &nu_u, &nu_z, &nu_acf, &nu_d}) *nu *= nu_factor;
+    nu_factor = 1;
   }
   /// The alpha that is used, [D].
   torch::Tensor alpha(const torch::Tensor& stored) const {
     const auto used = stored * (alpha_init / alpha_scale);
     return alpha_abs ? used.abs() : used;
   }
-  ops::NuAlpha nu() const {
-    return nu_alpha == "scalar" ? ops::NuAlpha::kScalar : ops::NuAlpha::kElementwise;
+  /// The residual update as h <- keep h + add norm(branch); alpha: the effective value, [D].
+  std::pair<torch::Tensor, torch::Tensor> keep_and_add(const torch::Tensor& alpha) const {
+    const auto keep = residual == "sum" ? torch::ones_like(alpha) : 1 - alpha;
+    const auto square = keep.square() + alpha.square();
+    const auto nu = nu_alpha == "none"     ? torch::ones_like(alpha)
+                    : nu_alpha == "scalar" ? square.mean().rsqrt()
+                                           : square.rsqrt();
+    return {nu_alpha_factor * nu * keep, nu_alpha_factor * nu * alpha};
+  }
+  /// The paper's own update, for which there is a fused operator.
+  bool is_papers_update() const {
+    return residual == "lerp" && nu_alpha != "none" && nu_alpha_factor == 1;
   }
 };
 
@@ -108,6 +133,7 @@ struct AngptAttentionImpl : torch::nn::Module {
       : num_heads(size.num_heads),
         nu_qkv(options.nu_qkv),
         nu_p(options.nu_p),
+        options(options),
         rope(std::move(rope)) {
     const int64_t inner = size.num_heads * size.head_width;
     q = register_module("q", Weight(at::IntArrayRef{inner, size.width}));
@@ -129,9 +155,11 @@ struct AngptAttentionImpl : torch::nn::Module {
     const auto y = ops::causal_attention(gain * query, key, value, /*scale=*/1);  // (3)
     return ops::linear(merge_heads(y), nu_p * o->weight);
   }
+  torch::Tensor step_size() const { return options.alpha(alpha); }
 
   int64_t num_heads;
   double nu_qkv, nu_p;
+  AngptOptions options;
   std::shared_ptr<Rope> rope;
   Weight q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   torch::Tensor g, alpha;  // [1] or [H]; [D], stored value
@@ -143,7 +171,8 @@ struct AngptMlpImpl : torch::nn::Module {
       : nu_u(options.nu_u),
         nu_z(options.silu_sqrt_d ? options.nu_z * std::sqrt(static_cast<double>(size.width))
                                  : options.nu_z),
-        nu_down(options.nu_d * options.nu_acf) {
+        nu_down(options.nu_d * options.nu_acf),
+        options(options) {
     gate = register_module("gate", Weight(at::IntArrayRef{size.mlp_width, size.width}));
     up = register_module("up", Weight(at::IntArrayRef{size.mlp_width, size.width}));
     down = register_module("down", Weight(at::IntArrayRef{size.width, size.mlp_width}));
@@ -155,8 +184,10 @@ struct AngptMlpImpl : torch::nn::Module {
         ops::linear_many(h, {nu_z * gate->weight, nu_u * up->weight});      // (4), [B, T, F] each
     return ops::linear(ops::swiglu(zu[0], zu[1]), nu_down * down->weight);  // (5)
   }
+  torch::Tensor step_size() const { return options.alpha(alpha); }
 
   double nu_u, nu_z, nu_down;
+  AngptOptions options;
   Weight gate{nullptr}, up{nullptr}, down{nullptr};
   torch::Tensor alpha;  // [D], stored value
 };
@@ -169,10 +200,23 @@ struct AngptBlockImpl : torch::nn::Module {
         options(options) {}
 
   torch::Tensor forward(torch::Tensor h) {
-    h = ops::scaled_lerp(h, attn->forward(h), options.alpha(attn->alpha), /*normalize_branch=*/true,
-                         options.nu());  // (3)
-    return ops::scaled_lerp(h, mlp->forward(h), options.alpha(mlp->alpha),
-                            /*normalize_branch=*/true, options.nu());  // (5)
+    ops::see("attn.in", h);
+    const auto a = attn->forward(h);
+    ops::see("attn.out", a);
+    h = update(h, a, attn->step_size());  // (3)
+    ops::see("mlp.in", h);
+    const auto m = mlp->forward(h);
+    ops::see("mlp.out", m);
+    return update(h, m, mlp->step_size());  // (5)
+  }
+  torch::Tensor update(const torch::Tensor& h, const torch::Tensor& branch,
+                       const torch::Tensor& alpha) const {
+    if (options.is_papers_update())
+      return ops::scaled_lerp(
+          h, branch, alpha, /*normalize_branch=*/true,
+          options.nu_alpha == "scalar" ? ops::NuAlpha::kScalar : ops::NuAlpha::kElementwise);
+    const auto [keep, add] = options.keep_and_add(alpha);
+    return (keep * h + add * ops::l2_norm(branch)).to(h.scalar_type());
   }
 
   AngptAttention attn;
@@ -232,6 +276,10 @@ class Angpt : public Model {
 
   const ModelSize& size() const { return size_; }
   const AngptOptions& options() const { return options_; }  // resolved
+
+  std::vector<std::pair<std::string, torch::Tensor>> diagnostics() override {
+    return mean_step_sizes(blocks_);
+  }
 
  private:
   torch::Tensor final_state(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden) {

@@ -27,13 +27,11 @@ AngptFolded::AngptFolded(Angpt& model)
     if (is_named(group.name, "head.scale")) {
       head_scale = w * (o.sz_init / o.sz_scale);
     } else if (is_named(group.name, "alpha")) {
-      const auto alpha = o.alpha(w);
-      const auto square = alpha.square() + (1 - alpha).square();
-      const auto nu = (o.nu() == ops::NuAlpha::kScalar ? square.mean() : square).rsqrt();
+      const auto [keep, add] = o.keep_and_add(o.alpha(w));
       const std::string site =
           group.name.substr(0, group.name.size() - std::string("alpha").size());
-      weights_[site + "lerp_keep"] = nu * (1 - alpha);
-      weights_[site + "lerp_add"] = nu * alpha;
+      weights_[site + "lerp_keep"] = keep;
+      weights_[site + "lerp_add"] = add;
     } else {
       for (const auto& [leaf, value] : factor)
         if (is_named(group.name, leaf)) w.mul_(value);

@@ -23,6 +23,7 @@
 #include "suite/ops/initialize.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/norm.h"
+#include "suite/ops/observe.h"
 #include "suite/ops/swiglu.h"
 
 namespace normbench {
@@ -71,6 +72,7 @@ struct GptPlusAttentionImpl : torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& h) {  // [B, T, D]
     const auto a = ops::rms_norm(h, norm->weight, rms_eps);
+    ops::see("attn.in", a);
     const auto qkv = ops::linear_many(a, {q->weight, k->weight, v->weight});  // (2)
     auto query = (*rope)(split_heads(qkv[0], num_heads));                     // [B, T, H, Dh]
     auto key = (*rope)(split_heads(qkv[1], num_heads));
@@ -104,6 +106,7 @@ struct GptPlusMlpImpl : torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& h) {  // [B, T, D]
     const auto m = ops::rms_norm(h, norm->weight, rms_eps);
+    ops::see("mlp.in", m);
     const auto zu = ops::linear_many(m, {gate->weight, up->weight});  // [B, T, F] each
     return ops::linear(ops::swiglu(zu[0], zu[1]), down->weight);      // (4)
   }
@@ -119,8 +122,12 @@ struct GptPlusBlockImpl : torch::nn::Module {
         mlp(register_module("mlp", GptPlusMlp(size, options))) {}
 
   torch::Tensor forward(torch::Tensor h) {
-    h = h + attn->forward(h);    // (3)
-    return h + mlp->forward(h);  // (4)
+    const auto a = attn->forward(h);  // (3)
+    ops::see("attn.out", a);
+    h = h + a;
+    const auto m = mlp->forward(h);  // (4)
+    ops::see("mlp.out", m);
+    return h + m;
   }
 
   GptPlusAttention attn;

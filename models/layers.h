@@ -77,6 +77,20 @@ torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
                         const std::optional<torch::Tensor>& scale, const torch::Tensor& targets,
                         std::optional<double> lgp_q = std::nullopt);
 
+/// Mean over the width of |alpha| as it is used, of each layer: "attn.alpha" and "mlp.alpha",
+/// [layers] each.
+template <class Block>
+std::vector<std::pair<std::string, torch::Tensor>> mean_step_sizes(
+    const std::vector<Block>& blocks) {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> attn, mlp;
+  for (const auto& block : blocks) {
+    attn.push_back(block->attn->step_size().abs().mean());
+    mlp.push_back(block->mlp->step_size().abs().mean());
+  }
+  return {{"attn.alpha", torch::stack(attn)}, {"mlp.alpha", torch::stack(mlp)}};
+}
+
 /// Every parameter once, in registration order; tensors with two or more dimensions decay; no
 /// constraint.
 std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module);

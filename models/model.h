@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "suite/base/options.h"
@@ -57,6 +58,10 @@ class Model : public torch::nn::Module {
   /// Every parameter once, in the order of the equations, with decay and constraint.
   virtual std::vector<ParameterGroup> parameter_groups() = 0;
 
+  /// Small tensors that say how a run is doing ("attn.alpha": [layers]), for the record. Costs
+  /// nothing until asked.
+  virtual std::vector<std::pair<std::string, torch::Tensor>> diagnostics() { return {}; }
+
   /// Type in which matrices are multiplied and activations held (fp32, bf16, or fp64 for parity);
   /// weights stay masters.
   void set_compute_type(torch::ScalarType type) { compute_type_ = type; }
@@ -71,6 +76,7 @@ struct ModelEntry {
   std::string name;
   std::string paper;  // "arXiv 2505.22014 v2, Table 1"
   Json default_options;
+  Json added_options;  // names, see suite/base/options.h
   std::shared_ptr<Model> (*make)(const ModelSize& size, const JsonObject& options);
 };
 

@@ -29,6 +29,7 @@
 #include "suite/ops/lerp.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/norm.h"
+#include "suite/ops/observe.h"
 #include "suite/ops/swiglu.h"
 
 namespace normbench {
@@ -56,6 +57,14 @@ struct NgptOptions {
   double rope_fraction = 1;  // part of each head that is turned; the anGPT paper turns one half
   // What turns together: interleaved, half, or published, the code's table, which is no rotation.
   std::string rope_pairs = "interleaved";
+  // Steps from nGPT to anGPT, arXiv 2505.22014 v2, Figure 5. corrected: (10), (11) with the factor
+  // nu(alpha) of that paper in place of the norm of the sum. bound: rows of at most 1, along the
+  // input, as that paper has them, in place of rows (or columns) of exactly 1.
+  std::string lerp = "normalized";
+  std::string rows = "unit";
+  // Gradient preconditioning of the logits (suite/ops/logit_gradient.h), arXiv 2608.01284.
+  bool lgp = false;
+  double lgp_q = 1;  // exponent of s_z / mean(s_z)
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -75,6 +84,14 @@ struct NgptOptions {
     v.field("alpha_abs", alpha_abs);
     v.field("rope_fraction", rope_fraction);
     v.choice("rope_pairs", rope_pairs, {"interleaved", "half", "published"});
+    v.choice("lerp", lerp, {"normalized", "corrected"});
+    v.added("lerp");
+    v.choice("rows", rows, {"unit", "bound"});
+    v.added("rows");
+    v.field("lgp", lgp);
+    v.added("lgp");
+    v.field("lgp_q", lgp_q);
+    v.added("lgp_q");
   }
 
   /// Replaces the zeros that stand for "as usual".
@@ -163,16 +180,29 @@ struct NgptBlockImpl : torch::nn::Module {
   NgptBlockImpl(const ModelSize& size, const NgptOptions& options, std::shared_ptr<Rope> rope)
       : attn(register_module("attn", NgptAttention(size, options, std::move(rope)))),
         mlp(register_module("mlp", NgptMlp(size, options))),
+        corrected(options.lerp == "corrected"),
         inputs(options.residual_norm == "code" ? ops::LerpInputs::kNormalizeBoth
                                                : ops::LerpInputs::kNormalizeBranch) {}
 
   torch::Tensor forward(torch::Tensor h) {
-    h = ops::lerp_normalize(h, attn->forward(h), attn->step_size(), inputs);   // (10)
-    return ops::lerp_normalize(h, mlp->forward(h), mlp->step_size(), inputs);  // (11)
+    ops::see("attn.in", h);
+    const auto a = attn->forward(h);
+    ops::see("attn.out", a);
+    h = update(h, a, attn->step_size());  // (10)
+    ops::see("mlp.in", h);
+    const auto m = mlp->forward(h);
+    ops::see("mlp.out", m);
+    return update(h, m, mlp->step_size());  // (11)
+  }
+  torch::Tensor update(const torch::Tensor& h, const torch::Tensor& branch,
+                       const torch::Tensor& alpha) const {
+    return corrected ? ops::scaled_lerp(h, branch, alpha, /*normalize_branch=*/true)
+                     : ops::lerp_normalize(h, branch, alpha, inputs);
   }
 
   NgptAttention attn;
   NgptMlp mlp;
+  bool corrected;
   ops::LerpInputs inputs;
 };
 TORCH_MODULE(NgptBlock);
@@ -199,7 +229,8 @@ class Ngpt : public Model {
     return head_logits(final_state(tokens, hidden), head_->weight, s_z());  // (3)
   }
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override {
-    return head_loss(final_state(tokens, nullptr), head_->weight, s_z(), targets);
+    return head_loss(final_state(tokens, nullptr), head_->weight, s_z(), targets,
+                     options_.lgp ? std::optional(options_.lgp_q) : std::nullopt);
   }
 
   void reset_parameters(uint64_t seed) override {
@@ -208,6 +239,7 @@ class Ngpt : public Model {
       if (group.tensor.dim() == 2) {
         ops::fill_normal_(group.tensor, 1 / std::sqrt(static_cast<double>(size_.width)), seed,
                           group.name);
+        group.constraint = RowConstraint::kUnit;  // bound rows start at exactly 1 as well
         constrain_(group);
       } else {
         group.tensor.fill_(stored_first_value(group.name));
@@ -219,10 +251,15 @@ class Ngpt : public Model {
     auto groups = groups_without_constraint(*this);
     for (auto& group : groups) {
       if (group.tensor.dim() != 2) continue;
-      group.constraint = RowConstraint::kUnit;
-      group.axis = writes_residual(group.name) ? 0 : 1;  // the axis of D
+      const bool bound = options_.rows == "bound";
+      group.constraint = bound ? RowConstraint::kBound : RowConstraint::kUnit;
+      group.axis = writes_residual(group.name) && !bound ? 0 : 1;  // unit: the axis of D
     }
     return groups;
+  }
+
+  std::vector<std::pair<std::string, torch::Tensor>> diagnostics() override {
+    return mean_step_sizes(blocks_);
   }
 
  private:

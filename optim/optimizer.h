@@ -32,6 +32,7 @@ struct OptimizerEntry {
   std::string name;
   std::string paper;
   Json default_options;
+  Json added_options;  // names, see suite/base/options.h
   std::unique_ptr<Optimizer> (*make)(std::vector<ParameterGroup> groups, const JsonObject& options);
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 template <class Algorithm, class Options>
 OptimizerEntry entry(const std::string& name, const std::string& paper) {
-  return {name, paper, options_json(Options{}),
+  return {name, paper, options_json(Options{}), added_options<Options>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& options) -> std::unique_ptr<Optimizer> {
             return std::make_unique<Algorithm>(std::move(groups), read_options<Options>(options));
@@ -34,6 +34,7 @@ struct CappedOptions {
 template <class Algorithm, class Options>
 OptimizerEntry capped(const std::string& name, const std::string& paper) {
   return {name, paper, options_json(CappedOptions<Options>{}),
+          added_options<CappedOptions<Options>>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& object) -> std::unique_ptr<Optimizer> {
             const auto options = read_options<CappedOptions<Options>>(object);

@@ -30,7 +30,7 @@ size_t family_of_tier(const Project& project, const std::string& tier) {
   const Plan plan(project, "", tier);
   size_t family = 0;
   for (const auto& planned : plan.tiers())
-    family += regression_family(judge_input(project, plan, planned));
+    family += regression_family(judge_input(project, planned));
   return family;
 }
 
@@ -62,8 +62,7 @@ std::vector<Json> ledgers(const Project& project, const Plan& plan,
   std::vector<Json> all;
   for (const auto& planned : plan.tiers())
     if (any_record(planned, runs_folder))
-      all.push_back(
-          judge_table(judge_input(project, plan, planned), runs_folder, project.baselines()));
+      all.push_back(judge_table(judge_input(project, planned), runs_folder, project.baselines()));
   if (all.empty())
     throw UserError({.what = "there are no records to judge",
                      .where = runs_folder,
@@ -89,9 +88,9 @@ int judge_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const std::string runs = runs_of(project, request.runs_folder);
   if (!request.claim.empty())
-    return exit_code(check_claim(judge_input(project, plan, only_one(plan)), runs, request.claim));
+    return exit_code(check_claim(judge_input(project, only_one(plan)), runs, request.claim));
   if (!request.regression_arm.empty()) {
-    const JudgeInput input = judge_input(project, plan, only_one(plan));
+    const JudgeInput input = judge_input(project, only_one(plan));
     return exit_code(check_regression(input, runs, baseline_path(input, project.baselines()),
                                       request.regression_arm, request.metric,
                                       family_of_tier(project, input.tier)));
@@ -116,7 +115,7 @@ int tune_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const PlannedTier& planned = only_one(plan);
   const TuneResult result =
-      tune(judge_input(project, plan, planned), runs_of(project, request.runs_folder));
+      tune(judge_input(project, planned), runs_of(project, request.runs_folder));
   for (const auto& problem : result.problems) log_warning(problem);
   // The table file groups rates by setting, then by arm.
   Json by_setting = Json::object();
@@ -148,7 +147,7 @@ int bless_command(const Project& project, const BlessCommand& request) {
   options.commit = output_of("git -C '" + project.root + "' rev-parse --short HEAD");
   options.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   for (const auto& planned : plan.tiers()) {
-    const JudgeInput input = judge_input(project, plan, planned);
+    const JudgeInput input = judge_input(project, planned);
     std::cout << bless(input, project.runs(), baseline_path(input, project.baselines()), options)
               << "\n";
   }
@@ -172,7 +171,7 @@ int publish_command(const Project& project, const PublishCommand& request) {
   if (copied == 0)
     throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
   const Json ledger =
-      judge_table(judge_input(project, plan, planned), folder + "/runs", project.baselines());
+      judge_table(judge_input(project, planned), folder + "/runs", project.baselines());
   write_json(folder + "/ledger.json", ledger);
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
   std::cout << fmt::format("{} of {} records and the ledger: {}\n", copied, planned.runs.size(),

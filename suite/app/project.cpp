@@ -79,7 +79,8 @@ std::string Project::registry() const {
 }
 
 Plan::Plan(const Project& project, const std::string& only, const std::string& tier)
-    : sizes_(read_sizes(project.tables())), tables_(read_tables(project.tables(), only)) {
+    : tables_(read_tables(project.tables(), only)) {
+  const Json sizes = read_sizes(project.tables());
   const Registry registry(project.registry());
   std::map<std::string, std::optional<DatasetIdentity>> known;
   const DatasetLookup lookup = [&](const std::string& dataset) {
@@ -97,7 +98,7 @@ Plan::Plan(const Project& project, const std::string& only, const std::string& t
   for (const auto& table : tables_)
     for (const auto& t : table.tiers)
       if (tier.empty() || t.name == tier)
-        tiers_.push_back({&table, &t, expand(table, t, sizes_, registry, lookup)});
+        tiers_.push_back({&table, &t, expand(table, t, sizes, registry, lookup)});
   if (tiers_.empty())
     throw UserError({.what = "nothing is selected",
                      .found = "--only \"" + only + "\" --tier \"" + tier + "\"",
@@ -118,7 +119,7 @@ const PlannedRun& Plan::run(const std::string& name) const {
                                         : "did you mean \"" + hint + "\"?"});
 }
 
-JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTier& planned) {
+JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
   const Table& table = *planned.table;
   JudgeInput input;
   input.paper = table.paper;
@@ -143,16 +144,14 @@ JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTi
   }
   for (const auto& run : planned.runs) {
     (run.sweep ? input.sweep_runs : input.runs)
-        .push_back(
-            {run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed, run.peak_lr});
-    if (input.size.empty()) input.size = size_text(run.config.at("size"));
+        .push_back({run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed,
+                    run.peak_lr, run.task});
+    if (input.size.empty() && run.task.empty()) input.size = size_text(run.config.at("size"));
   }
   const std::string build_id = fs::exists(project.worker()) ? xxh3_file(project.worker()) : "";
   for (const auto& run : planned.runs) {
     if (input.numeric_digest.contains(run.arm) || run.run_id.empty()) continue;
-    const std::string file = project.canaries() + "/" +
-                             run_id_of(canary_config(run.config, plan.sizes().at("micro"))) +
-                             ".json";
+    const std::string file = project.canaries() + "/" + run_id_of(run.canary) + ".json";
     if (!fs::exists(file)) continue;
     const Json canary = read_json(file);
     if (canary.value("build_id", "") == build_id)

@@ -24,10 +24,11 @@ struct Project {
   std::string cache() const { return results() + "/cache"; }
   std::string canaries() const { return cache() + "/canary"; }
   std::string baselines() const { return root + "/baselines"; }
+  std::string published() const { return results() + "/published"; }
   /// Records and ledger of a tier that we stand behind.
   std::string published(const std::string& paper, const std::string& table,
                         const std::string& tier) const {
-    return results() + "/published/" + paper + "." + table + "." + tier;
+    return published() + "/" + paper + "." + table + "." + tier;
   }
   std::string worker() const;    // normbench-worker beside this program
   std::string registry() const;  // registry.json beside this program
@@ -40,18 +41,16 @@ class Plan {
   Plan(const Project& project, const std::string& only, const std::string& tier);
 
   const std::vector<PlannedTier>& tiers() const { return tiers_; }
-  const Json& sizes() const { return sizes_; }
   /// The run of this name. Throws UserError with the nearest name.
   const PlannedRun& run(const std::string& name) const;
 
  private:
-  Json sizes_;
   std::vector<Table> tables_;
   std::vector<PlannedTier> tiers_;
 };
 
 /// What judge needs to know of one tier of one table. Numeric digests are those of this build,
 /// where its canaries were run.
-JudgeInput judge_input(const Project& project, const Plan& plan, const PlannedTier& planned);
+JudgeInput judge_input(const Project& project, const PlannedTier& planned);
 
 }  // namespace normbench

@@ -26,16 +26,21 @@ std::pair<std::string, std::string> table_and_tier_of(const std::string& name) {
   return {parts[1] + "." + parts[2], parts[3]};
 }
 
-/// A published record of this run is as good as one of our own: the worker checks it like any other
-/// and trains anew when this build or machine would compute other bits.
+/// A published record of this run, whichever table published it, is as good as one of our own: the
+/// worker checks it like any other and trains anew when this build or machine would compute other
+/// bits.
 void adopt_published(const Project& project, const PlannedRun& run) {
   namespace fs = std::filesystem;
   const fs::path own = project.runs() + "/" + run.run_id;
-  const fs::path published =
-      project.published(run.paper, run.table, run.tier) + "/runs/" + run.run_id;
-  if (fs::exists(own / "manifest.json") || !fs::exists(published / "summary.json")) return;
-  for (const char* file : {"manifest.json", "steps.jsonl.zst", "summary.json"})
-    write_file_atomically((own / file).string(), read_file((published / file).string()));
+  if (fs::exists(own / "manifest.json")) return;
+  std::error_code absent;
+  for (const auto& report : fs::directory_iterator(project.published(), absent)) {
+    const fs::path published = report.path() / "runs" / run.run_id;
+    if (!fs::exists(published / "summary.json")) continue;
+    for (const char* file : {"manifest.json", "steps.jsonl.zst", "summary.json"})
+      write_file_atomically((own / file).string(), read_file((published / file).string()));
+    return;
+  }
 }
 
 Plan plan_with(const Project& project, const std::string& name) {
@@ -73,20 +78,19 @@ int run_command(const Project& project, const RunCommand& request) {
     return required ? kExitWrongUse : kExitSkipped;
   }
   adopt_published(project, run);
-  std::vector<std::string> arguments = {
-      "run",
-      "--name",
-      run.name,
-      "--runs",
-      project.runs(),
-      "--cache",
-      project.cache(),
-      "--checkpoint-seconds",
-      std::to_string(request.checkpoint_seconds),
-      "--config",
-      canonical(run.config),
-      "--canary",
-      canonical(canary_config(run.config, plan.sizes().at("micro")))};
+  std::vector<std::string> arguments = {"run",
+                                        "--name",
+                                        run.name,
+                                        "--runs",
+                                        project.runs(),
+                                        "--cache",
+                                        project.cache(),
+                                        "--checkpoint-seconds",
+                                        std::to_string(request.checkpoint_seconds),
+                                        "--config",
+                                        canonical(run.config),
+                                        "--canary",
+                                        canonical(run.canary)};
   if (request.keep_checkpoints) arguments.push_back("--keep-checkpoints");
   return call_worker(project, arguments);
 }

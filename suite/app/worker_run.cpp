@@ -6,6 +6,7 @@
 
 #include "data/batches.h"
 #include "suite/app/required.h"
+#include "suite/app/worker_measure.h"
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
 #include "suite/base/log.h"
@@ -15,10 +16,20 @@
 #include "suite/train/trainer.h"
 
 namespace normbench {
+namespace {
+
+/// Said of a record that another class of machine made: its last digits are not this one's.
+std::string elsewhere(const std::string& folder, const RunOptions& options) {
+  const std::string made_by = read_json(folder + "/manifest.json").value("numeric_class", "");
+  return made_by == options.canary.numeric_class ? "" : " on a machine of class " + made_by;
+}
+
+}  // namespace
 
 int worker_run(const WorkerRun& request) {
   const Json config = parse_json(request.config, "--config");
   const Json canary = parse_json(request.canary, "--canary");
+  if (config.contains("task")) return worker_measure(request);
   const RunConfig c = read_run_config(config, "--config");
   if (!device_present(c.device)) {
     if (is_required("gpu"))
@@ -39,9 +50,9 @@ int worker_run(const WorkerRun& request) {
   options.name = request.name;
   options.checkpoint_seconds = request.checkpoint_seconds;
   options.keep_checkpoints = request.keep_checkpoints;
-  options.numeric_digest =
-      cached_canary(canary, request.cache_folder + "/canary", xxh3_file("/proc/self/exe"),
-                    options.fingerprint.numeric_class);
+  options.canary =
+      cached_canary(canary, run_canary, request.cache_folder + "/canary",
+                    xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
   const auto communicator = single_communicator();
   const RunResult result = train_run(config, *source, *communicator, options);
 
@@ -54,7 +65,8 @@ int worker_run(const WorkerRun& request) {
     std::cout << "validation loss " << summary.at("validation_loss").get<double>()
               << " nats per token after " << summary.at("tokens") << " tokens";
   if (result == RunResult::kReused)
-    std::cout << ", finished before\n";
+    std::cout << ", finished before" << elsewhere(request.runs_folder + "/" + run_id, options)
+              << "\n";
   else
     std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>())
               << " tokens/s, " << duration_text(summary.at("seconds_train").get<double>()) << "\n";

@@ -9,6 +9,10 @@
 //       v.choice("mode", mode, {"plain", "fused"});
 //     }
 //   };
+//
+// A run's identity is the hash of its complete configuration, so a new field would give every
+// record of the architecture another identity. `v.added("mode")` after the field says that it came
+// when records existed: the configuration names it only where it does not hold its default.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +39,7 @@ struct Reader {
     object.fail(name, "unknown value", "\"" + value + "\"", "one of: " + all,
                 hint.empty() ? "" : "did you mean \"" + hint + "\"?");
   }
+  void added(const char*) {}
 };
 struct Writer {
   Json& json;
@@ -45,6 +50,14 @@ struct Writer {
   void choice(const char* name, std::string& value, const std::vector<std::string>&) {
     json[name] = value;
   }
+  void added(const char*) {}
+};
+struct AddedNames {
+  Json& names;
+  template <class T>
+  void field(const char*, T&) {}
+  void choice(const char*, std::string&, const std::vector<std::string>&) {}
+  void added(const char* name) { names.push_back(name); }
 };
 }  // namespace options_detail
 
@@ -58,13 +71,23 @@ Options read_options(const JsonObject& object) {
   return options;
 }
 
-/// Every field with its value: what goes into a resolved configuration.
+/// Every field with its value: what a resolved configuration is made of.
 template <class Options>
 Json options_json(Options options) {
   Json json = Json::object();
   options_detail::Writer writer{json};
   options.fields(writer);
   return json;
+}
+
+/// The names of the fields that a resolved configuration leaves out while they hold their default.
+template <class Options>
+Json added_options() {
+  Options options;
+  Json names = Json::array();
+  options_detail::AddedNames collector{names};
+  options.fields(collector);
+  return names;
 }
 
 }  // namespace normbench

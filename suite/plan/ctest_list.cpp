@@ -80,21 +80,28 @@ class Script {
     return test;
   }
 
+  /// The fixture's name.
+  std::string add_data(const std::string& dataset, const std::set<std::string>& labels) {
+    const std::string name = "data." + dataset;
+    Test& data = once(name, labels, "kind.fixture");
+    data.arguments = {"data", "prepare", dataset};
+    data.fixture_setup = name;
+    data.timeout_seconds = 1800;
+    return name;
+  }
+
   void add_run(const PlannedRun& run, const PlannedTier& planned,
                const std::set<std::string>& labels) {
-    const std::string data_name = "data." + run.dataset;
-    Test& data = once(data_name, labels, "kind.fixture");
-    data.arguments = {"data", "prepare", run.dataset};
-    data.fixture_setup = data_name;
-    data.timeout_seconds = 1800;
-
     const std::string fixture = fixture_of(run);
     const auto shared = name_of_fixture_.emplace(fixture, run.name).first;
     Test& test = once(shared->second, labels, "kind.run");
-    test.labels.insert(run.sweep ? "kind.sweep" : "kind.verdict");
+    test.labels.insert(!run.task.empty() ? "kind.measurement"
+                       : run.sweep       ? "kind.sweep"
+                                         : "kind.verdict");
     test.arguments = {"run", shared->second};
     test.fixture_setup = fixture;
-    test.fixtures_required = {data_name, "machine." + planned.tier->device};
+    test.fixtures_required = {"machine." + planned.tier->device};
+    if (!run.dataset.empty()) test.fixtures_required.insert(add_data(run.dataset, labels));
     const double seconds = estimate_.seconds(run);
     test.cost = seconds;
     test.timeout_seconds =
@@ -115,7 +122,7 @@ class Script {
     std::map<std::string, std::set<std::string>> verdict_runs, all_runs;
     std::set<std::string> everything;
     for (const auto& run : planned.runs) {
-      if (!run.sweep) verdict_runs[run.arm].insert(fixture_of(run));
+      if (!run.sweep && run.task.empty()) verdict_runs[run.arm].insert(fixture_of(run));
       all_runs[run.arm].insert(fixture_of(run));
       everything.insert(fixture_of(run));
     }

@@ -13,9 +13,14 @@ namespace {
 constexpr double kCpuFlopsPerSecond = 45e9;
 constexpr double kGpuFlopsPerSecond = 200e12;
 constexpr double kStartSeconds = 1.0;  // loading LibTorch, the canary, the validation slice
+constexpr double kMeasurementSeconds = 10.0;
 
-/// What decides the speed of a step: the model, its shape, the batch, the device.
+/// What decides the speed of a step: the model, its shape, the batch, the device. Of a measurement:
+/// all of its options.
 std::string shape_of(const Json& config) {
+  if (config.contains("task"))
+    return canonical(
+        {config.at("task"), config.at("options"), config.at("device"), config.at("threads")});
   return canonical({config.at("model"), config.at("size"), config.at("micro_batch_sequences"),
                     config.at("precision"), config.at("device"), config.at("threads")});
 }
@@ -39,8 +44,9 @@ Estimate::Estimate(const std::string& runs_folder) {
     try {
       const Json summary = read_json(summary_file.string()),
                  manifest = read_json(manifest_file.string());
-      seen_.push_back(
-          {shape_of(manifest.at("config")), summary.at("tokens_per_second").get<double>()});
+      const char* speed =
+          manifest.at("config").contains("task") ? "seconds_measure" : "tokens_per_second";
+      seen_.push_back({shape_of(manifest.at("config")), summary.at(speed).get<double>()});
       finished_.push_back(entry.path().filename().string());
     } catch (const std::exception&) {
       // An unreadable record is no evidence of speed; judging it is not this file's business.
@@ -51,15 +57,16 @@ Estimate::Estimate(const std::string& runs_folder) {
 double Estimate::seconds(const PlannedRun& run, bool* measured) const {
   const double tokens = static_cast<double>(run.token_budget);
   const std::string shape = shape_of(run.config);
-  std::vector<double> rates;
+  std::vector<double> speeds;
   for (const auto& seen : seen_)
-    if (seen.shape == shape && seen.tokens_per_second > 0) rates.push_back(seen.tokens_per_second);
-  if (measured != nullptr) *measured = !rates.empty();
-  if (!rates.empty()) {
-    std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
-                     rates.end());
-    return kStartSeconds + tokens / rates[rates.size() / 2];
+    if (seen.shape == shape && seen.speed > 0) speeds.push_back(seen.speed);
+  if (measured != nullptr) *measured = !speeds.empty();
+  if (!speeds.empty()) {
+    const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
+    std::nth_element(speeds.begin(), middle, speeds.end());
+    return kStartSeconds + (run.task.empty() ? tokens / *middle : *middle);
   }
+  if (!run.task.empty()) return kStartSeconds + kMeasurementSeconds;
   const double rate = run.device == "cuda" ? kGpuFlopsPerSecond : kCpuFlopsPerSecond;
   return kStartSeconds + tokens * training_flops_per_token(run.config) / rate;
 }

@@ -25,7 +25,7 @@ class Estimate {
  private:
   struct Seen {
     std::string shape;
-    double tokens_per_second;
+    double speed;  // tokens a second; of a measurement its seconds
   };
   std::vector<Seen> seen_;
   std::vector<std::string> finished_;

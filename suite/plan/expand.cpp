@@ -11,7 +11,55 @@ std::string short_number(double value) {
   return text;
 }
 
+PlannedRun measurement_run(const Table& table, const Tier& tier, const PlannedMeasurement& planned,
+                           int64_t seed, const Registry& registry) {
+  const Measurement& measurement = table.measurement(planned.name);
+  PlannedRun run;
+  run.paper = table.paper;
+  run.table = table.name;
+  run.tier = tier.name;
+  run.arm = measurement.name;
+  run.device = tier.device;
+  run.task = measurement.task;
+  run.seed = seed;
+  Json options = measurement.options;
+  options.update(planned.options);
+  run.config = {{"task", measurement.task},
+                {"options", registry.resolve("tasks", measurement.task, options,
+                                             table.file + ", at /measurements/" + measurement.name +
+                                                 "/options")},
+                {"device", tier.device},
+                {"threads", tier.threads},
+                {"seed", seed}};
+  run.canary = run.config;
+  run.canary["options"].update(registry.canary_options(measurement.task));
+  run.canary["seed"] = 0;
+  run.run_id = run_id_of(run.config);
+  run.name = "run." + table.paper + "." + table.name + "." + tier.name + "." + measurement.name +
+             ".s" + std::to_string(seed);
+  return run;
+}
+
 }  // namespace
+
+Json canary_config(const Json& config, const Json& micro_size) {
+  Json canary = config;
+  const int64_t context = micro_size.at("context").get<int64_t>();
+  canary["size"] = micro_size;
+  canary["size"]["vocabulary"] = 97;
+  canary["peak_lr"] = 0.01;
+  canary["batch_sequences"] = 4;
+  canary["micro_batch_sequences"] = 2;
+  canary["token_budget"] = 20 * 4 * context;
+  canary["dataset"] = "canary";
+  canary["train_digest"] = "";
+  canary["validation_digest"] = "";
+  canary["validation_tokens"] = 4 * context;
+  canary["divergence"] = {{"loss_above", 100.0}};
+  canary["seed"] = 0;
+  canary.erase("probes");
+  return canary;
+}
 
 std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes,
                                const Registry& registry, const DatasetLookup& lookup) {
@@ -37,11 +85,13 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
                    .arm = arm.name,
                    .dataset = setting.dataset,
                    .device = tier.device,
+                   .task = {},
                    .token_budget = budget,
                    .seed = seed,
                    .peak_lr = peak_lr,
                    .sweep = sweep,
-                   .config = Json::object()};
+                   .config = Json::object(),
+                   .canary = Json::object()};
     run.config = {
         {"model", arm.model},
         {"model_options",
@@ -68,7 +118,9 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         {"threads", tier.threads},
         {"seed", seed},
     };
+    if (!arm.probes.empty()) run.config["probes"] = arm.probes;
     if (identity) run.run_id = run_id_of(run.config);
+    run.canary = canary_config(run.config, sizes.at("micro"));
     run.name = "run." + table.paper + "." + table.name + "." + tier.name +
                (sweep ? ".sweep." : ".") + setting.name + "." + arm.name + "." +
                std::to_string(budget) + (sweep ? ".lr" + short_number(peak_lr) : "") + ".s" +
@@ -90,25 +142,10 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         for (const double rate : rates)
           for (const int64_t seed : setting.sweep.seeds)
             add(setting, table.arm(arm), budget, seed, rate, true);
+  for (const auto& planned : tier.measurements)
+    for (const int64_t seed : planned.seeds)
+      runs.push_back(measurement_run(table, tier, planned, seed, registry));
   return runs;
-}
-
-Json canary_config(const Json& config, const Json& micro_size) {
-  Json canary = config;
-  const int64_t context = micro_size.at("context").get<int64_t>();
-  canary["size"] = micro_size;
-  canary["size"]["vocabulary"] = 97;
-  canary["peak_lr"] = 0.01;
-  canary["batch_sequences"] = 4;
-  canary["micro_batch_sequences"] = 2;
-  canary["token_budget"] = 20 * 4 * context;
-  canary["dataset"] = "canary";
-  canary["train_digest"] = "";
-  canary["validation_digest"] = "";
-  canary["validation_tokens"] = 4 * context;
-  canary["divergence"] = {{"loss_above", 100.0}};
-  canary["seed"] = 0;
-  return canary;
 }
 
 }  // namespace normbench

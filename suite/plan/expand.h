@@ -27,13 +27,15 @@ struct PlannedRun {
   std::string name;    // run.<paper>.<table>.<tier>.<setting>.<arm>.<budget>.s<seed>
   std::string run_id;  // 16 hexadecimal digits; empty when the data set is unknown
   std::string paper, table, tier, setting, arm, dataset, device;
+  std::string task;  // not empty: a measurement, `arm` is its name, and there is no setting
   int64_t token_budget = 0, seed = 0;
   double peak_lr = 0;
   bool sweep = false;
   Json config;
+  Json canary;  // canary_config() of it; of a task the configuration with its canary's options
 };
 
-/// The runs of one tier, verdicts first, then the learning-rate trials.
+/// The runs of one tier: verdicts, learning-rate trials, measurements.
 std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json& sizes,
                                const Registry& registry, const DatasetLookup& lookup);
 

@@ -25,14 +25,20 @@ Json sizes_file() {
 }
 
 Json registry_file() {
-  return {
-      {"schema", "normbench-registry-1"},
-      {"models",
-       {{"gpt",
-         {{"source", ""}, {"options", {{"qk_norm", true}, {"init", "scaled"}, {"scale", 1.0}}}}}}},
-      {"optimizers",
-       {{"adamw", {{"source", ""}, {"options", {{"beta1", 0.9}, {"warm_steps", 10}}}}}}},
-      {"schedules", {{"cosine", {{"source", ""}, {"options", {{"final_fraction", 0.1}}}}}}}};
+  return {{"schema", "normbench-registry-1"},
+          {"models",
+           {{"gpt",
+             {{"source", ""},
+              {"options", {{"qk_norm", true}, {"init", "scaled"}, {"scale", 1.0}, {"late", 1.0}}},
+              {"added", {"late"}}}}}},
+          {"optimizers",
+           {{"adamw", {{"source", ""}, {"options", {{"beta1", 0.9}, {"warm_steps", 10}}}}}}},
+          {"schedules", {{"cosine", {{"source", ""}, {"options", {{"final_fraction", 0.1}}}}}}},
+          {"tasks",
+           {{"spectrum",
+             {{"source", ""},
+              {"options", {{"width", 64}, {"scale", 1.0}}},
+              {"canary_options", {{"width", 4}, {"scale", 1.0}}}}}}}};
 }
 
 /// Two arms on one setting; a step is 4 x 32 = 128 tokens.
@@ -271,6 +277,116 @@ TEST_F(PlanTest, AnOptionOfAnotherNameOrTypeIsAnError) {
   EXPECT_THROW(Registry(folder_ + "/absent.json"), UserError);
 }
 
+/// The script's tests: name -> the line of its properties. A name that is added twice fails.
+std::map<std::string, std::string> tests_of(const std::string& script) {
+  std::map<std::string, std::string> tests;
+  std::istringstream text(script);
+  for (std::string line, name; std::getline(text, line);) {
+    if (line.starts_with("add_test(")) {
+      name = line.substr(9, line.find(' ') - 9);
+      EXPECT_TRUE(tests.emplace(name, "").second) << name << " is added twice";
+    } else if (line.starts_with("set_tests_properties(")) {
+      EXPECT_EQ(line.substr(21, name.size() + 1), name + " ");
+      tests[name] = line;
+    }
+  }
+  return tests;
+}
+
+/// A list-valued property, quoted or one bare word.
+std::set<std::string> property(const std::string& line, const std::string& key) {
+  const size_t at = line.find(" " + key + " ");
+  if (at == std::string::npos) return {};
+  std::string value = line.substr(at + key.size() + 2);
+  value = value.starts_with("[==[") ? value.substr(4, value.find("]==]") - 4)
+                                    : value.substr(0, value.find_first_of(" )"));
+  std::set<std::string> items;
+  std::istringstream text(value);
+  for (std::string item; std::getline(text, item, ';');) items.insert(item);
+  return items;
+}
+
+TEST_F(PlanTest, AnOptionAddedLaterLeavesRunIdsAloneUntilItIsUsed) {
+  EXPECT_FALSE(resolve("gpt", Json::object()).contains("late"));
+  EXPECT_EQ(resolve("gpt", {{"late", 1}}), resolve("gpt", Json::object()));
+  EXPECT_EQ(resolve("gpt", {{"late", 0.5}})["late"], 0.5);
+}
+
+TEST_F(PlanTest, AnArmThatAsksForProbesIsAnotherRunOnTheSameCanary) {
+  const auto plain = runs(read(table_file()));
+  const auto probed = runs(read_with("/arms/a/probes", {"residual_norm"}));
+  EXPECT_EQ(probed[0].config["probes"], Json({"residual_norm"}));
+  EXPECT_NE(probed[0].run_id, plain[0].run_id);
+  EXPECT_EQ(probed[0].canary, plain[0].canary);
+  ASSERT_EQ(probed[4].arm, "b");
+  EXPECT_EQ(probed[4].run_id, plain[4].run_id);
+}
+
+TEST_F(PlanTest, ASettingWithoutBudgetsTrainsItsSweepAlone) {
+  Json table = table_file();
+  auto& setting = table[Json::json_pointer(kSetting)];
+  for (const char* key : {"token_budgets", "seeds", "peak_lr"}) setting.erase(key);
+  const auto planned = runs(read(table));
+  ASSERT_EQ(planned.size(), 2u);
+  EXPECT_TRUE(planned[0].sweep && planned[1].sweep);
+  setting["seeds"] = {0};
+  EXPECT_THROW(read(table), UserError);  // seeds of what?
+  setting.erase("seeds");
+  setting.erase("sweep");
+  EXPECT_THROW(read(table), UserError);  // neither budgets nor a sweep
+}
+
+/// The table with a measurement in its smoke tier.
+Json measuring_table() {
+  Json table = table_file();
+  table["measurements"] = {
+      {"largest", {{"label", "L"}, {"task", "spectrum"}, {"options", {{"scale", 2}}}}}};
+  table["tiers"]["smoke"]["measurements"] = {
+      {"largest", {{"seeds", {0, 1}}, {"options", {{"width", 8}}}}}};
+  return table;
+}
+
+TEST_F(PlanTest, AMeasurementIsARunOfItsTaskASeed) {
+  const auto planned = runs(read(measuring_table()));
+  const PlannedRun& run = planned.back();
+  EXPECT_EQ(run.name, "run.paper.first.smoke.largest.s1");
+  EXPECT_EQ(run.config, (Json{{"task", "spectrum"},
+                              {"options", {{"width", 8}, {"scale", 2.0}}},
+                              {"device", "cpu"},
+                              {"threads", 1},
+                              {"seed", 1}}));
+  EXPECT_EQ(run.canary["options"], (Json{{"width", 4}, {"scale", 1.0}}));
+  EXPECT_EQ(run.canary, planned[planned.size() - 2].canary);
+  EXPECT_EQ(run.run_id, run_id_of(run.config));
+}
+
+TEST_F(PlanTest, AMeasurementNeedsNoDataAndAClaimOnItsRunWaitsForIt) {
+  const auto tests = tests_of(script({read(measuring_table())}));
+  const auto& run = tests.at("run.paper.first.smoke.largest.s0");
+  EXPECT_EQ(property(run, "FIXTURES_REQUIRED"), std::set<std::string>{"machine.cpu"});
+  EXPECT_TRUE(property(run, "LABELS").contains("kind.measurement"));
+}
+
+TEST_F(PlanTest, RefusesAMeasurementThatIsUnknown) {
+  const auto refusal = [&](const std::string& pointer, const Json& value) -> std::string {
+    Json table = measuring_table();
+    table[Json::json_pointer(pointer)] = value;
+    try {
+      runs(read(table));
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(refusal("/measurements/largest/task", "spectrun").find("\"spectrum\""),
+            std::string::npos);
+  EXPECT_NE(refusal("/measurements/largest/options/widht", 1).find("did you mean \"width\"?"),
+            std::string::npos);
+  EXPECT_NE(refusal("/tiers/smoke/measurements/smallest", {{"seeds", {0}}}).find("smallest"),
+            std::string::npos);
+  EXPECT_NE(refusal("/claims/0/measurement", "smallest").find("smallest"), std::string::npos);
+}
+
 TEST_F(PlanTest, ACanaryHangsOnTheArithmeticAloneNotOnBudgetSeedOrData) {
   const Json config = runs(read(table_file()))[0].config;
   const Json micro = read_sizes(folder_)["micro"];
@@ -303,35 +419,6 @@ TEST_F(PlanTest, ACanaryHangsOnTheArithmeticAloneNotOnBudgetSeedOrData) {
     other[Json::json_pointer(pointer)] = value;
     EXPECT_NE(canary_config(other, micro), canary) << pointer;
   }
-}
-
-/// The script's tests: name -> the line of its properties. A name that is added twice fails.
-std::map<std::string, std::string> tests_of(const std::string& script) {
-  std::map<std::string, std::string> tests;
-  std::istringstream text(script);
-  for (std::string line, name; std::getline(text, line);) {
-    if (line.starts_with("add_test(")) {
-      name = line.substr(9, line.find(' ') - 9);
-      EXPECT_TRUE(tests.emplace(name, "").second) << name << " is added twice";
-    } else if (line.starts_with("set_tests_properties(")) {
-      EXPECT_EQ(line.substr(21, name.size() + 1), name + " ");
-      tests[name] = line;
-    }
-  }
-  return tests;
-}
-
-/// A list-valued property, quoted or one bare word.
-std::set<std::string> property(const std::string& line, const std::string& key) {
-  const size_t at = line.find(" " + key + " ");
-  if (at == std::string::npos) return {};
-  std::string value = line.substr(at + key.size() + 2);
-  value = value.starts_with("[==[") ? value.substr(4, value.find("]==]") - 4)
-                                    : value.substr(0, value.find_first_of(" )"));
-  std::set<std::string> items;
-  std::istringstream text(value);
-  for (std::string item; std::getline(text, item, ';');) items.insert(item);
-  return items;
 }
 
 TEST_F(PlanTest, EveryTestHasATimeoutLabelsAndFixturesThatExist) {

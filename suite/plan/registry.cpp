@@ -31,7 +31,7 @@ Registry::Registry(const std::string& file) : json_(read_json(file)) {
   const JsonObject o(json_, file);
   if (o.required<std::string>("schema") != "normbench-registry-1")
     o.fail("schema", "unknown schema");
-  for (const char* kind : {"models", "optimizers", "schedules"}) o.object(kind);
+  for (const char* kind : {"models", "optimizers", "schedules", "tasks"}) o.object(kind);
   o.finish();
 }
 
@@ -65,7 +65,15 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
     else
       slot = item.value();
   }
+  for (const auto& added : entries[name].value("added", Json::array())) {
+    const auto key = added.get<std::string>();
+    if (options[key] == entries[name]["options"][key]) options.erase(key);
+  }
   return options;
+}
+
+Json Registry::canary_options(const std::string& task) const {
+  return json_.at("tasks").at(task).at("canary_options");
 }
 
 }  // namespace normbench

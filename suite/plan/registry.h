@@ -14,11 +14,15 @@ class Registry {
   /// Throws UserError when the file is absent, with the command that makes it.
   explicit Registry(const std::string& file);
 
-  /// Defaults of `name` with `given` laid over them. kind: "models", "optimizers" or "schedules".
+  /// Defaults of `name` with `given` laid over them, less the options that were added when records
+  /// existed and hold their default. kind: "models", "optimizers", "schedules" or "tasks".
   /// Throws UserError located at `where` on an unknown name or option, or on an option of another
   /// type, with the nearest known one.
   Json resolve(const std::string& kind, const std::string& name, const Json& given,
                const std::string& where) const;
+
+  /// With which a measuring task is done to hash what it computes. `task` must be known.
+  Json canary_options(const std::string& task) const;
 
  private:
   Json json_;

@@ -21,9 +21,20 @@ Arm read_arm(const std::string& name, const JsonObject& o) {
           .schedule = o.required<std::string>("schedule"),
           .model_options = o.optional<Json>("model_options", Json::object()),
           .optimizer_options = o.optional<Json>("optimizer_options", Json::object()),
-          .schedule_options = o.optional<Json>("schedule_options", Json::object())};
+          .schedule_options = o.optional<Json>("schedule_options", Json::object()),
+          .probes = o.optional<std::vector<std::string>>("probes", {})};
   o.finish();
   return arm;
+}
+
+Measurement read_measurement(const std::string& name, const JsonObject& o) {
+  Measurement measurement{.name = name,
+                          .label = o.required<std::string>("label"),
+                          .note = o.optional<std::string>("note", ""),
+                          .task = o.required<std::string>("task"),
+                          .options = o.optional<Json>("options", Json::object())};
+  o.finish();
+  return measurement;
 }
 
 int64_t budget_of_key(const JsonObject& o, const std::string& key) {
@@ -90,8 +101,19 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   s.batch_sequences = o.required<int64_t>("batch_sequences");
   s.micro_batch_sequences = o.optional<int64_t>("micro_batch_sequences", s.batch_sequences);
   s.validation_tokens = o.required<int64_t>("validation_tokens");
-  s.token_budgets = o.required<std::vector<int64_t>>("token_budgets");
-  s.seeds = o.required<std::vector<int64_t>>("seeds");
+  if (!o.has("token_budgets") && o.has("sweep")) {
+    for (const char* key : {"seeds", "peak_lr"})
+      if (o.has(key))
+        o.fail(key, "a setting without token_budgets trains only its sweep", "",
+               "no " + std::string(key));
+    o.ignore("token_budgets");
+    o.ignore("seeds");
+  } else {
+    s.token_budgets = o.required<std::vector<int64_t>>("token_budgets");
+    s.seeds = o.required<std::vector<int64_t>>("seeds");
+    if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()) || s.token_budgets.empty())
+      o.fail("token_budgets", "the ladder is empty or not in rising order");
+  }
   s.clip_norm = o.required<double>("clip_norm");
   s.divergence_loss_above = o.required<double>("divergence_loss_above");
   if (o.has("arm_batch_sequences")) {
@@ -119,8 +141,6 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
     o.fail("validation_tokens", "not a multiple of the context",
            std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
-  if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()) || s.token_budgets.empty())
-    o.fail("token_budgets", "the ladder is empty or not in rising order");
   const auto known_arm = [&](const std::string& arm, const std::string& key) {
     std::vector<std::string> names;
     for (const auto& a : table.arms) names.push_back(a.name);
@@ -165,6 +185,14 @@ Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
   o.for_each_object("settings", [&](const std::string& setting, const JsonObject& s) {
     tier.settings.push_back(read_setting(setting, s, table, sizes));
   });
+  if (o.has("measurements"))
+    o.for_each_object("measurements", [&](const std::string& measurement, const JsonObject& m) {
+      table.measurement(measurement);
+      tier.measurements.push_back({measurement, m.required<std::vector<int64_t>>("seeds"),
+                                   m.optional<Json>("options", Json::object())});
+      m.finish();
+    });
+  o.ignore("measurements");
   o.finish();
   return tier;
 }
@@ -175,6 +203,12 @@ const Arm& Table::arm(const std::string& wanted) const {
   for (const auto& a : arms)
     if (a.name == wanted) return a;
   throw UserError({.what = "no such arm", .where = file, .found = "\"" + wanted + "\""});
+}
+
+const Measurement& Table::measurement(const std::string& wanted) const {
+  for (const auto& m : measurements)
+    if (m.name == wanted) return m;
+  throw UserError({.what = "no such measurement", .where = file, .found = "\"" + wanted + "\""});
 }
 
 const Tier* Table::tier(const std::string& wanted) const {
@@ -202,12 +236,20 @@ Table read_table(const std::string& file, const Json& sizes) {
   o.for_each_object("arms", [&](const std::string& name, const JsonObject& a) {
     table.arms.push_back(read_arm(name, a));
   });
+  if (o.has("measurements"))
+    o.for_each_object("measurements", [&](const std::string& name, const JsonObject& m) {
+      table.measurements.push_back(read_measurement(name, m));
+    });
+  o.ignore("measurements");
   o.for_each_object("tiers", [&](const std::string& name, const JsonObject& t) {
     table.tiers.push_back(read_tier(name, t, table, sizes));
   });
   o.for_each_element("claims", [&](const JsonObject& claim) {
     for (const char* role : {"challenger", "reference"})
       if (claim.has(role)) table.arm(claim.required<std::string>(role));
+    if (claim.has("arms"))
+      for (const auto& arm : claim.required<std::vector<std::string>>("arms")) table.arm(arm);
+    if (claim.has("measurement")) table.measurement(claim.required<std::string>("measurement"));
   });
   o.finish();
   return table;

@@ -18,6 +18,20 @@ struct Arm {
   std::string warning;  // not empty: shown as a warning row, never part of a verdict
   std::string model, optimizer, schedule;
   Json model_options, optimizer_options, schedule_options;
+  std::vector<std::string> probes;  // what is looked at after training (docs/formats.md)
+};
+
+/// What is measured without training: a task of the worker with its options.
+struct Measurement {
+  std::string name, label, note, task;
+  Json options;
+};
+
+/// A measurement in a tier: once a seed, with the tier's options laid over the measurement's own.
+struct PlannedMeasurement {
+  std::string name;
+  std::vector<int64_t> seeds;
+  Json options;
 };
 
 /// Learning-rate trials of one arm: [budget] -> rates.
@@ -26,7 +40,8 @@ struct Sweep {
   std::map<std::string, std::map<int64_t, std::vector<double>>> grid;  // [arm][budget]
 };
 
-/// One size on one data set: an independent comparison inside a tier.
+/// One size on one data set: an independent comparison inside a tier. Without verdict runs
+/// (`token_budgets` empty) the sweep itself is what claims are about.
 struct Setting {
   std::string name, dataset, size;
   int64_t batch_sequences = 0, micro_batch_sequences = 0, validation_tokens = 0;
@@ -45,15 +60,18 @@ struct Tier {
   Json noise;  // measured seed noise and slope, for the power statement; may be null
   std::string peak_lr_source;  // where the rates of a tier without a sweep come from
   std::vector<Setting> settings;
+  std::vector<PlannedMeasurement> measurements;
 };
 
 struct Table {
   std::string paper, name, file, title, note;
   Json source, claims, deviations, not_tested;
   std::vector<Arm> arms;
+  std::vector<Measurement> measurements;
   std::vector<Tier> tiers;
 
   const Arm& arm(const std::string& name) const;
+  const Measurement& measurement(const std::string& name) const;
   /// nullptr when the table has no such tier.
   const Tier* tier(const std::string& name) const;
 };

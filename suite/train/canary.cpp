@@ -47,7 +47,7 @@ class GeneratedTokens : public TokenSource {
 
 }  // namespace
 
-std::string run_canary(const Json& canary_config) {
+CanaryResult run_canary(const Json& canary_config) {
   const RunConfig c = read_run_config(canary_config, "configuration of a canary");
   fix_arithmetic(c.threads);
   const GeneratedTokens source(c.size.vocabulary);
@@ -55,35 +55,39 @@ std::string run_canary(const Json& canary_config) {
   const auto communicator = single_communicator();
   Training training(c);
   StreamHash hash;
+  CanaryResult canary;
   for (int64_t t = 1; t <= c.num_steps(); ++t) {
     const StepResult result = train_step(training, c, batches, *communicator, t);
     const float bits[] = {result.loss, result.grad_norm};
     hash.update_values<float>(bits);
     if (result.diverged) break;
+    canary.numbers.push_back(static_cast<double>(result.loss));
   }
   // The last update has no loss of its own.
   for (const auto& group : training.groups) {
     const torch::Tensor cpu = group.tensor.detach().cpu().contiguous();
     hash.update({static_cast<const char*>(cpu.const_data_ptr()), cpu.nbytes()});
   }
-  return hash.hex();
+  canary.digest = hash.hex();
+  return canary;
 }
 
-std::string cached_canary(const Json& canary_config, const std::string& cache_folder,
-                          const std::string& build_id, const std::string& numeric_class) {
+CanaryResult cached_canary(const Json& canary_config, CanaryResult (*run)(const Json&),
+                           const std::string& cache_folder, const std::string& build_id,
+                           const std::string& numeric_class) {
   const std::string file = cache_folder + "/" + run_id_of(canary_config) + ".json";
   if (std::filesystem::exists(file)) {
     const Json known = read_json(file);
     if (known.value("build_id", "") == build_id &&
-        known.value("numeric_class", "") == numeric_class)
-      return known.at("numeric_digest").get<std::string>();
+        known.value("numeric_class", "") == numeric_class && known.contains("canary_numbers"))
+      return read_canary(known);
   }
-  const std::string digest = run_canary(canary_config);
-  write_json(file, {{"schema", "normbench-canary-1"},
-                    {"build_id", build_id},
-                    {"numeric_class", numeric_class},
-                    {"numeric_digest", digest}});
-  return digest;
+  CanaryResult canary = run(canary_config);
+  canary.numeric_class = numeric_class;
+  Json remembered = {{"schema", "normbench-canary-1"}, {"build_id", build_id}};
+  write_canary(canary, remembered);
+  write_json(file, remembered);
+  return canary;
 }
 
 std::vector<double> time_steps(const Json& config, int64_t steps) {

@@ -6,18 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "suite/base/canary_result.h"
 #include "suite/base/json.h"
 
 namespace normbench {
 
 /// Runs the canary of a canary configuration (suite/plan/expand.h, canary_config) on tokens from
-/// the counter-based generator. Returns 32 hexadecimal digits.
-std::string run_canary(const Json& canary_config);
+/// the counter-based generator. The numeric class is left to the caller.
+CanaryResult run_canary(const Json& canary_config);
 
-/// The same, remembered in <cache_folder>/<hash of the canary configuration>.json for as long as
-/// `build_id` (hash of the program) and the machine's numeric class stay what they are.
-std::string cached_canary(const Json& canary_config, const std::string& cache_folder,
-                          const std::string& build_id, const std::string& numeric_class);
+/// What `run` (run_canary, or a measurement's) returns, remembered in <cache_folder>/<hash of the
+/// canary configuration>.json for as long as `build_id` (hash of the program) and the machine's
+/// numeric class stay what they are.
+CanaryResult cached_canary(const Json& canary_config, CanaryResult (*run)(const Json&),
+                           const std::string& cache_folder, const std::string& build_id,
+                           const std::string& numeric_class);
 
 /// Seconds of each of `steps` training steps of any configuration on generated tokens, after three
 /// that are not counted.

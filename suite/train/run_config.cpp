@@ -1,5 +1,9 @@
 #include "suite/train/run_config.h"
 
+#include <algorithm>
+
+#include "suite/train/probes.h"
+
 namespace normbench {
 
 RunConfig read_run_config(const Json& json, const std::string& file) {
@@ -29,6 +33,7 @@ RunConfig read_run_config(const Json& json, const std::string& file) {
   c.device = o.required<std::string>("device");
   c.threads = o.required<int64_t>("threads");
   c.seed = o.required<int64_t>("seed");
+  c.probes = o.optional<std::vector<std::string>>("probes", {});
   o.finish();
 
   if (c.peak_lr <= 0)
@@ -49,6 +54,13 @@ RunConfig read_run_config(const Json& json, const std::string& file) {
     o.fail("precision", "unknown precision", "\"" + c.precision + "\"", "fp32 or bf16-mixed");
   if (c.device != "cpu" && c.device != "cuda")
     o.fail("device", "unknown device", "\"" + c.device + "\"", "cpu or cuda");
+  for (const auto& name : c.probes) {
+    const auto& known = known_probes();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string hint = nearest(name, known);
+    o.fail("probes", "unknown probe", "\"" + name + "\"", "",
+           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+  }
   if (c.threads < 1) o.fail("threads", "at least one thread is needed", std::to_string(c.threads));
   return c;
 }

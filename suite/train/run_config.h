@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/model.h"
 #include "suite/base/json.h"
@@ -16,6 +17,7 @@ struct RunConfig {
   double peak_lr = 0, clip_norm = 0, loss_above = 0;
   int64_t token_budget = 0, batch_sequences = 0, micro_batch_sequences = 0, validation_tokens = 0,
           threads = 1, seed = 0;
+  std::vector<std::string> probes;  // suite/train/probes.h
 
   int64_t tokens_per_step() const { return batch_sequences * size.context; }
   int64_t num_steps() const { return token_budget / tokens_per_step(); }

@@ -1,27 +1,12 @@
 #include "suite/train/run_folder.h"
 
 #include <filesystem>
-#include <limits>
 
-#include "suite/base/hash.h"
 #include "suite/base/log.h"
 #include "suite/base/record_digest.h"
 
 namespace normbench {
 namespace {
-
-/// XXH3 over the float bits of every step's loss, in order: equal curves, to the last bit.
-std::string losses_digest(const std::vector<std::string>& lines) {
-  std::vector<float> losses;
-  for (const auto& line : lines) {
-    const Json step = Json::parse(line);
-    const Json& loss = step.at("loss");
-    losses.push_back(loss.is_null() ? std::numeric_limits<float>::quiet_NaN() : loss.get<float>());
-  }
-  StreamHash hash;
-  hash.update_values<float>(losses);
-  return hash.hex();
-}
 
 Json read_if_present(const std::string& file) {
   return std::filesystem::exists(file) ? read_json(file) : Json();
@@ -57,12 +42,14 @@ void RunFolder::open_steps(int64_t steps) {
   steps_ = std::make_unique<RecordWriter>(path_ + "/steps.jsonl.zst", static_cast<size_t>(steps));
 }
 
-void RunFolder::finish(Json summary) {
+void RunFolder::finish(Json summary,
+                       std::string (*digest_of_lines)(const std::vector<std::string>&)) {
   steps_->flush();
   const auto lines = read_record_lines(path_ + "/steps.jsonl.zst");
-  NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at("steps").get<int64_t>(),
+  const char* count = summary.contains("rows") ? "rows" : "steps";
+  NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at(count).get<int64_t>(),
                   std::to_string(lines.size()));
-  summary["steps_digest"] = losses_digest(lines);
+  summary["steps_digest"] = digest_of_lines(lines);
   write_json(path_ + "/summary.json", sealed_summary(manifest(), lines, std::move(summary)));
 }
 
@@ -70,6 +57,30 @@ void RunFolder::clear() {
   steps_.reset();
   for (const auto& entry : std::filesystem::directory_iterator(path_))
     if (entry.path().filename() != "lock") std::filesystem::remove_all(entry.path());
+}
+
+bool reusable(const RunFolder& folder, const Json& config, const CanaryResult& canary,
+              std::string* reason) {
+  const Json manifest = folder.manifest(), summary = folder.summary();
+  if (manifest.is_null() || summary.is_null()) return false;
+  if (manifest.value("config", Json()) != config)
+    *reason = "its configuration was edited";
+  else if (*reason = staleness(manifest, canary); !reason->empty())
+    return false;
+  else if (summary.value("run_id", "") != run_id_of(config) || !summary.contains("record_digest"))
+    *reason = "its summary is damaged";
+  else {
+    *reason = "its digest does not match its content";
+    try {
+      size_t cut = 0;
+      const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
+      if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
+        return true;
+    } catch (const UserError& e) {
+      *reason = e.what();
+    }
+  }
+  return false;
 }
 
 }  // namespace normbench

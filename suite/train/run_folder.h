@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "suite/base/canary_result.h"
 #include "suite/base/files.h"
 #include "suite/base/json.h"
 #include "suite/base/record_stream.h"
@@ -31,7 +33,8 @@ class RunFolder {
   void flush_steps() { steps_->flush(); }
 
   /// Adds steps_digest and record_digest and writes summary.json: from then on the run is finished.
-  void finish(Json summary);
+  /// The summary's "steps" (of a measurement: "rows") must be the number of lines written.
+  void finish(Json summary, std::string (*digest_of_lines)(const std::vector<std::string>&));
   /// Removes everything but the lock: the run starts anew.
   void clear();
 
@@ -40,5 +43,11 @@ class RunFolder {
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<RecordWriter> steps_;
 };
+
+/// Can the finished record in `folder` stand for a run of this configuration by this build? False
+/// with an empty `*reason` when there is none; otherwise the reason says why not. A record from
+/// another class of machine stands when its canary agrees (suite/base/canary_result.h).
+bool reusable(const RunFolder& folder, const Json& config, const CanaryResult& canary,
+              std::string* reason);
 
 }  // namespace normbench

@@ -11,62 +11,18 @@
 #include "suite/train/checkpoint.h"
 #include "suite/train/device.h"
 #include "suite/train/evaluate.h"
+#include "suite/train/testing/tokens.h"
 #include "suite/train/trainer.h"
 
 namespace normbench {
 namespace {
 
-Json micro_config(const std::string& model = "gpt_plus") {
-  return {{"model", model},
-          {"model_options", Json::object()},
-          {"size",
-           {{"num_layers", 2},
-            {"width", 32},
-            {"num_heads", 2},
-            {"head_width", 16},
-            {"mlp_width", 64},
-            {"context", 32},
-            {"vocabulary", 97}}},
-          {"optimizer", "adamw"},
-          {"optimizer_options", Json::object()},
-          {"schedule", "cosine"},
-          {"schedule_options", Json::object()},
-          {"peak_lr", 0.01},
-          {"clip_norm", 1.0},
-          {"token_budget", 20 * 4 * 32},
-          {"batch_sequences", 4},
-          {"micro_batch_sequences", 2},
-          {"dataset", "canary"},
-          {"train_digest", ""},
-          {"validation_digest", ""},
-          {"validation_tokens", 128},
-          {"divergence", {{"loss_above", 100.0}}},
-          {"precision", "fp32"},
-          {"device", "cpu"},
-          {"threads", 1},
-          {"seed", 0}};
-}
-
-/// A stream in which the next token is the last one plus one: something a model learns in a few
-/// steps.
-class Counting : public TokenSource {
- public:
-  int64_t vocabulary() const override { return 97; }
-  int64_t num_train_tokens() const override { return 10000; }
-  int64_t num_validation_tokens() const override { return 1000; }
-  void read_train(int64_t offset, int64_t count, int64_t* out) const override {
-    for (int64_t i = 0; i < count; ++i) out[i] = (offset + i) % 97;
-  }
-  void read_validation(int64_t offset, int64_t count, int64_t* out) const override {
-    read_train(offset + 5, count, out);
-  }
-  std::string train_digest() const override { return ""; }
-  std::string validation_digest() const override { return ""; }
-};
+using testing::CountingTokens;
+using testing::micro_config;
 
 TEST(Train, ALossFallsFarBelowThatOfGuessing) {
   fix_arithmetic(1);
-  const Counting source;
+  const CountingTokens source;
   // Unit rows need a larger rate: nGPT's optimum is near 0.24 / sqrt(width) (0.04 here).
   for (const auto& [model, peak_lr] :
        {std::pair("gpt_plus", 0.01), std::pair("ngpt", 0.04), std::pair("angpt", 0.01)}) {
@@ -87,7 +43,7 @@ TEST(Train, ALossFallsFarBelowThatOfGuessing) {
 
 TEST(Train, MicroBatchesGiveTheGradientOfTheWholeBatch) {
   fix_arithmetic(1);
-  const Counting source;
+  const CountingTokens source;
   const Batches batches(source, 32, 4, 0);
   const auto communicator = single_communicator();
   Json whole = micro_config(), halves = micro_config();
@@ -101,18 +57,20 @@ TEST(Train, MicroBatchesGiveTheGradientOfTheWholeBatch) {
 }
 
 TEST(Train, ACanaryIsAFunctionOfItsConfigurationAlone) {
-  const std::string first = run_canary(micro_config("angpt"));
-  EXPECT_EQ(run_canary(micro_config("angpt")), first);
-  EXPECT_NE(run_canary(micro_config("gpt_plus")), first);
+  const CanaryResult first = run_canary(micro_config("angpt"));
+  EXPECT_EQ(first.numbers.size(), 20u);  // a loss a step
+  EXPECT_EQ(run_canary(micro_config("angpt")).digest, first.digest);
+  EXPECT_EQ(run_canary(micro_config("angpt")).numbers, first.numbers);
+  EXPECT_NE(run_canary(micro_config("gpt_plus")).digest, first.digest);
   // What the smallest change of arithmetic looks like: an eps in the 9th digit.
   Json changed = micro_config("angpt");
   changed["optimizer_options"]["eps"] = 1.0001e-8;
-  EXPECT_NE(run_canary(changed), first);
+  EXPECT_NE(run_canary(changed).digest, first.digest);
 }
 
 TEST(Train, AConstraintHoldsAfterEveryStep) {
   fix_arithmetic(1);
-  const Counting source;
+  const CountingTokens source;
   const RunConfig config = read_run_config(micro_config("ngpt"), "test");
   const Batches batches(source, 32, 4, 0);
   const auto communicator = single_communicator();
@@ -128,7 +86,7 @@ TEST(Train, AConstraintHoldsAfterEveryStep) {
 
 TEST(Train, ANonFiniteLossIsDivergenceAndTouchesNoWeight) {
   fix_arithmetic(1);
-  const Counting source;
+  const CountingTokens source;
   const RunConfig config = read_run_config(micro_config(), "test");
   const Batches batches(source, 32, 4, 0);
   const auto communicator = single_communicator();

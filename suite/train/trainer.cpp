@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "optim/clip.h"
 #include "optim/optimizer.h"
@@ -18,6 +19,7 @@
 #include "suite/train/checkpoint.h"
 #include "suite/train/device.h"
 #include "suite/train/evaluate.h"
+#include "suite/train/probes.h"
 #include "suite/train/run_folder.h"
 
 namespace normbench {
@@ -60,7 +62,7 @@ void average_gradients(const std::vector<ParameterGroup>& groups, Communicator& 
 Json make_manifest(const Json& config, const RunConfig& c, const RunOptions& options,
                    const Fingerprint& print, const TokenSource& source,
                    const ValidationSlice& slice, int64_t parameters) {
-  return {
+  Json manifest = {
       {"schema", "normbench-run-1"},
       {"run_id", run_id_of(config)},
       {"name", options.name},
@@ -69,13 +71,13 @@ Json make_manifest(const Json& config, const RunConfig& c, const RunOptions& opt
        {{"train_digest", source.train_digest()},
         {"validation_digest", source.validation_digest()},
         {"validation_slice_digest", slice.digest()}}},
-      {"numeric_class", print.numeric_class},
       {"perf_class", print.perf_class},
       {"fingerprint", print.details},
       {"build",
        {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}},
-      {"numeric_digest", options.numeric_digest},
       {"parameters", parameters}};
+  write_canary(options.canary, manifest);
+  return manifest;
 }
 
 std::string weights_digest(const std::vector<ParameterGroup>& groups) {
@@ -105,37 +107,23 @@ void check_data(const RunConfig& c, const TokenSource& source) {
     differs("validation tokens", source.validation_digest(), c.validation_digest);
 }
 
+/// XXH3 over the float bits of every step's loss, in order: equal curves, to the last bit.
+std::string losses_digest(const std::vector<std::string>& lines) {
+  std::vector<float> losses;
+  for (const auto& line : lines) {
+    const Json step = Json::parse(line);
+    const Json& loss = step.at("loss");
+    losses.push_back(loss.is_null() ? std::numeric_limits<float>::quiet_NaN() : loss.get<float>());
+  }
+  StreamHash hash;
+  hash.update_values<float>(losses);
+  return hash.hex();
+}
+
 int64_t peak_memory_bytes() {
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
-
-/// Can the finished record in `folder` stand for this run? Says why not in `*reason`.
-bool reusable(const RunFolder& folder, const Json& config, const RunOptions& options,
-              const Fingerprint& print, std::string* reason) {
-  const Json manifest = folder.manifest(), summary = folder.summary();
-  if (manifest.is_null() || summary.is_null()) return false;
-  if (manifest.value("config", Json()) != config)
-    *reason = "its configuration was edited";
-  else if (manifest.value("numeric_digest", "") != options.numeric_digest)
-    *reason = "this build computes other bits (numeric digest)";
-  else if (manifest.value("numeric_class", "") != print.numeric_class)
-    *reason = "it comes from another class of machine";
-  else if (summary.value("run_id", "") != run_id_of(config) || !summary.contains("record_digest"))
-    *reason = "its summary is damaged";
-  else {
-    *reason = "its digest does not match its content";
-    try {
-      size_t cut = 0;
-      const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
-      if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
-        return true;
-    } catch (const UserError& e) {
-      *reason = e.what();
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -213,7 +201,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
 
   RunFolder folder(options.runs_folder, run_id);
   std::string reason;
-  if (reusable(folder, json, options, print, &reason)) return RunResult::kReused;
+  if (reusable(folder, json, options.canary, &reason)) return RunResult::kReused;
   Training training(c);
   const Json manifest =
       make_manifest(json, c, options, print, source, slice, training.num_parameters());
@@ -231,6 +219,13 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     folder.clear();
   }
   folder.write_manifest(manifest);
+
+  // Before the first step, so that a probe that does not work costs no training.
+  const Batch probed = slice.windows(0, std::min(c.micro_batch_sequences, slice.num_windows()));
+  Json probes_at_start;
+  if (!c.probes.empty())
+    probes_at_start =
+        probe_at_start(*training.model, *training.optimizer, c.probes, probed, training.device);
 
   CheckpointProgress progress;
   if (const auto found = load_newest_checkpoint(folder.path(), run_id, folder.num_step_lines(),
@@ -268,6 +263,10 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     };
     line["loss"] = number(result.loss);
     line["grad_norm"] = number(result.grad_norm);
+    if (!c.probes.empty() && (t % std::max<int64_t>(1, c.num_steps() / 20) == 0))
+      if (const Json seen = step_diagnostics(*training.model, *training.optimizer, c.probes);
+          !seen.empty())
+        line["diagnostics"] = seen;
     folder.append_step(line);
     if (result.diverged) break;
     bar.update(static_cast<double>(t * c.tokens_per_step()),
@@ -310,8 +309,13 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     summary["validation_loss_bits"] = double_bits(loss);
     summary["seconds_evaluation"] = seconds_since(start);
     summary["weights_digest"] = weights_digest(training.groups);
+    if (!c.probes.empty()) {
+      summary["probes_at_start"] = probes_at_start;
+      summary["probes"] =
+          probe(*training.model, *training.optimizer, c.probes, probed, training.device);
+    }
   }
-  folder.finish(summary);
+  folder.finish(summary, losses_digest);
   if (!options.keep_checkpoints) remove_checkpoints(folder.path());
   return result.diverged ? RunResult::kDiverged : RunResult::kFinished;
 }

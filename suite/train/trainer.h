@@ -5,6 +5,7 @@
 #include <string>
 
 #include "data/batches.h"
+#include "suite/base/canary_result.h"
 #include "suite/dist/communicator.h"
 #include "suite/train/fingerprint.h"
 #include "suite/train/run_config.h"
@@ -16,7 +17,7 @@ struct RunOptions {
   Fingerprint fingerprint;  // of this machine, taken after fix_arithmetic()
   std::string runs_folder = "results/runs";
   std::string name;                // for the record and the progress line
-  std::string numeric_digest;      // of this arm's canary
+  CanaryResult canary;             // of this arm, in this build on this machine
   double checkpoint_seconds = 30;  // at most this much work is lost by a kill; 0: after every step
   bool keep_checkpoints = false;   // also after the run is finished
 };

@@ -1,0 +1,39 @@
+#include "suite/measure/fold_inference.h"
+
+#include <gtest/gtest.h>
+
+namespace normbench {
+namespace {
+
+const FoldInferenceOptions kSmall = {.num_layers = 2,
+                                     .width = 32,
+                                     .mlp_width = 64,
+                                     .context = 16,
+                                     .vocabulary = 64,
+                                     .batch_sequences = 2,
+                                     .rounds = 3};
+
+TEST(FoldInference, LogitsAgreeInFp32AndEveryRoundIsARow) {
+  Rows rows;
+  fold_inference(kSmall, 0, rows);
+  EXPECT_EQ(rows.rows().size(), 3u);
+  EXPECT_LT(rows.values().at("max_relative_error"), 1e-6);
+  // Two ways of rounding are not the same bits: an error of exactly 0 would be a comparison of one
+  // path with itself.
+  EXPECT_GT(rows.values().at("max_relative_error"), 0);
+  for (const char* name : {"angpt_seconds", "folded_seconds", "gpt_plus_seconds"})
+    EXPECT_GT(rows.values().at(name), 0) << name;
+}
+
+TEST(FoldInference, RefusesNothingToTime) {
+  FoldInferenceOptions none = kSmall;
+  none.rounds = 0;
+  Rows rows;
+  EXPECT_THROW(fold_inference(none, 0, rows), UserError);
+  FoldInferenceOptions uneven = kSmall;
+  uneven.num_heads = 3;
+  EXPECT_THROW(fold_inference(uneven, 0, rows), UserError);
+}
+
+}  // namespace
+}  // namespace normbench
