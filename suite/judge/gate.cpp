@@ -212,7 +212,7 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
   std::vector<std::string> faults;
   std::string said;
   for (const auto& claim : read_claims(input)) {
-    if (claim.challenger != arm) continue;
+    if (claim.subject() != arm) continue;
     for (const auto& dataset : claim.datasets) {
       std::optional<Outcome> committed;
       for (auto it = entries.begin(); it != entries.end(); ++it) {
@@ -247,7 +247,7 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
 
 bool challenges(const JudgeInput& input, const std::string& arm) {
   for (const auto& claim : read_claims(input))
-    if (claim.challenger == arm) return true;
+    if (claim.subject() == arm) return true;
   return false;
 }
 
@@ -264,14 +264,18 @@ std::string bless_command(const JudgeInput& input) {
 }
 
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm) {
-  std::vector<std::string> metrics = {"validation_loss"};
+  std::vector<std::string> metrics;
+  for (const auto& known : input.arms)
+    if (known.name == arm) metrics.push_back("validation_loss");
   if (challenges(input, arm)) metrics.push_back("verdict");
   return metrics;
 }
 
 size_t regression_family(const JudgeInput& input) {
-  return input.runs
-      .size();  // every loss is one test; verdicts are comparisons of words and spend no alpha
+  // Every loss is one test; verdicts are comparisons of words and spend no alpha.
+  size_t losses = 0;
+  for (const auto& run : input.runs) losses += run.task.empty();
+  return losses;
 }
 
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
@@ -309,18 +313,22 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::set<std::string> classes;
   std::vector<std::string> faults;
+  std::set<std::string> may_diverge = options.may_diverge;
+  for (const auto& claim : read_claims(input))
+    if (claim.rule == "divergence_expected") may_diverge.insert(claim.challenger);
   Json fingerprint;
   std::map<std::string, std::vector<const Record*>> groups;
   for (const auto& record : evidence.runs) {
     if (!record.usable()) {
       faults.push_back(unusable_text(record));
-    } else if (record.diverged() && !options.may_diverge.contains(record.run.arm)) {
+    } else if (record.diverged() && !may_diverge.contains(record.run.arm)) {
       faults.push_back(record.run.name + " diverged");
     } else {
       classes.insert(record.numeric_class());
       fingerprint = record.manifest.value("fingerprint", Json::object());
-      groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
-          .push_back(&record);
+      if (!record.is_measurement())
+        groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
+            .push_back(&record);
     }
   }
   if (!faults.empty())
