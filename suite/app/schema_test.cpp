@@ -343,7 +343,8 @@ TEST(Schemas, EveryClaimFindsItsPublishedNumber) {
       input.published = std::filesystem::exists(published) ? read_json(published) : Json();
       for (const auto& arm : table.at("arms").items())
         input.arms.push_back({arm.key(), {}, {}, {}});
-      for (const auto& measurement : table.value("measurements", Json::object()).items())
+      const Json measurements = table.value("measurements", Json::object());
+      for (const auto& measurement : measurements.items())
         input.measurements.push_back({measurement.key(), {}, {}});
       for (const char* tier : {"smoke", "cpu", "gpu", "paper"}) {
         input.tier = tier;

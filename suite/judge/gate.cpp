@@ -199,12 +199,17 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
           "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
 }
 
+// The records that a baseline stands on: the runs, or the trials of a tier that only sweeps.
+const std::vector<Record>& basis(const Evidence& evidence) {
+  return evidence.runs.empty() ? evidence.sweep : evidence.runs;
+}
+
 CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder,
                            const Json& baseline, const std::string& baseline_file,
                            const std::string& arm) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::string numeric_class;
-  for (const auto& record : evidence.runs)
+  for (const auto& record : basis(evidence))
     if (record.usable()) numeric_class = record.numeric_class();
   // Verdicts of this class when it has an entry; else the lowest of all entries' is what must be
   // kept.
@@ -318,15 +323,16 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
     if (claim.rule == "divergence_expected") may_diverge.insert(claim.challenger);
   Json fingerprint;
   std::map<std::string, std::vector<const Record*>> groups;
-  for (const auto& record : evidence.runs) {
+  const bool only_sweeps = evidence.runs.empty();  // whose verdicts alone are kept
+  for (const auto& record : basis(evidence)) {
     if (!record.usable()) {
       faults.push_back(unusable_text(record));
-    } else if (record.diverged() && !may_diverge.contains(record.run.arm)) {
+    } else if (record.diverged() && !only_sweeps && !may_diverge.contains(record.run.arm)) {
       faults.push_back(record.run.name + " diverged");
     } else {
       classes.insert(record.numeric_class());
       fingerprint = record.manifest.value("fingerprint", Json::object());
-      if (!record.is_measurement())
+      if (!record.is_measurement() && !only_sweeps)
         groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
             .push_back(&record);
     }
@@ -335,7 +341,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
     throw UserError({.what = "not a set of records that a baseline can be made of",
                      .where = what,
                      .found = std::to_string(faults.size()) + " of " +
-                              count_text(input.runs.size(), "run") +
+                              count_text(basis(evidence).size(), "run") +
                               " unfit; the first: " + faults.front(),
                      .expected = "every planned run finished, whole and current",
                      .todo = "run the tier first: ./run_all.sh --tier " + input.tier});

@@ -91,6 +91,7 @@ Json losses_view(const Json& ledger) {
     std::set<int64_t> budgets;
     for (const auto& row : ledger.at("losses"))
       if (row.at("dataset") == dataset) budgets.insert(row.at("budget").get<int64_t>());
+    if (budgets.empty()) continue;  // a setting that only sweeps
     Json table{{"dataset", dataset}, {"budgets", Json::array()}, {"arms", Json::array()}};
     for (const int64_t budget : budgets)
       table["budgets"].push_back(tokens_text(static_cast<double>(budget)));

@@ -157,6 +157,21 @@ TEST(LrTolerance, WorksInASettingThatHasNothingButASweep) {
   for (const auto& row : ledger["tuning"]) EXPECT_TRUE(row["problems"].empty()) << row;
   EXPECT_NE(ledger_text(ledger).find("LR sensitivity"), std::string::npos);
   EXPECT_TRUE(check_claim(world.input, world.folder.path(), "here").green());
+
+  // The verdict is blessed from the trials, and gated.
+  const std::string file = world.folder.path("baseline.json");
+  bless(world.input, world.folder.path(), file,
+        {.reason = "first", .commit = "abc", .date = "2026-01-01", .may_diverge = {}});
+  const auto check = [&] {
+    return check_regression(world.input, world.folder.path(), file, "angpt", "verdict", 1);
+  };
+  EXPECT_TRUE(check().green()) << check().text;
+  const auto truth = world.options.truth;
+  world.options.truth = [=](const RunRef& run, double loss) {
+    return run.peak_lr > .016 ? INFINITY : truth(run, loss);
+  };
+  testing::write_all(world.folder.path(), world.input, world.options);
+  EXPECT_FALSE(check().green()) << check().text;
 }
 
 TEST(LrTolerance, IsReadStrictly) {
