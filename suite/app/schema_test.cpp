@@ -198,6 +198,15 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
       {"table", setting + "/peak_lr/angpt/0", Json{1048576}, setting + "/peak_lr/angpt/0"},
       {"table", setting + "/sweep/grid/angpt/1M", Json{0.01}, setting + "/sweep/grid/angpt"},
       {"table", "/claims/0/rule", "sped_up", "/claims/0/rule"},
+      {"table", "/measurements", {{"norms", {{"task", "norms"}}}}, "/measurements/norms"},
+      {"table",
+       "/tiers/cpu/measurements",
+       {{"norms", {{"seeds", {-1}}}}},
+       "/tiers/cpu/measurements/norms/seeds/0"},
+      {"table", "/claims/0/rule", "ordering", "/claims/0"},
+      {"table", "/claims/0/rule", "lr_tolerance", "/claims/0"},
+      {"table", "/claims/0/tolerance", 0.1, "/claims/0"},
+      {"table", "/claims/0/of", "both", "/claims/0/of"},
       {"table", "/claims/0/published", kRemove, "/claims/0"},
       {"table", "/claims/0/margin_nats", 0.02, "/claims/0"},
       {"table", "/claims/0/tiers", Json{"laptop"}, "/claims/0/tiers/0"},
@@ -334,6 +343,9 @@ TEST(Schemas, EveryClaimFindsItsPublishedNumber) {
       input.published = std::filesystem::exists(published) ? read_json(published) : Json();
       for (const auto& arm : table.at("arms").items())
         input.arms.push_back({arm.key(), {}, {}, {}});
+      const Json measurements = table.value("measurements", Json::object());
+      for (const auto& measurement : measurements.items())
+        input.measurements.push_back({measurement.key(), {}, {}});
       for (const char* tier : {"smoke", "cpu", "gpu", "paper"}) {
         input.tier = tier;
         EXPECT_NO_THROW(read_claims(input)) << file.path();

@@ -1,60 +1,12 @@
 #include "suite/judge/claim.h"
 
 #include <algorithm>
-#include <array>
 
+#include "suite/judge/claim_rules.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
-
-enum class Needs { kPublished, kMargin };
-
-struct Rule {
-  const char* name;
-  Needs needs;
-  Verdict (*judge)(const Claim&, const Evidence&, const std::string&);
-};
-
-// Sorted by name.
-constexpr std::array<Rule, 3> kRules = {{
-    {"loss_difference", Needs::kPublished, rule_loss_difference},
-    {"non_inferiority", Needs::kMargin, rule_non_inferiority},
-    {"speed_up", Needs::kPublished, rule_speed_up},
-}};
-
-const Rule& find_rule(const std::string& name) {
-  for (const auto& rule : kRules)
-    if (name == rule.name) return rule;
-  throw UserError({.what = "unknown rule", .found = "\"" + name + "\""});
-}
-
-void require_known(const JsonObject& object, const std::string& key, const std::string& found,
-                   const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), found) != known.end()) return;
-  const std::string hint = nearest(found, known);
-  object.fail(key, "unknown " + key, "\"" + found + "\"", "one of: " + join(known, ", "),
-              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-}
-
-void read_published(Claim& claim, const JsonObject& object, const JudgeInput& input) {
-  const auto pointer = object.required<std::string>("published");
-  const std::string file = "baselines/published/" + input.paper + ".json";
-  const Json* entry = nullptr;
-  try {
-    entry = &input.published.at(Json::json_pointer(pointer));
-  } catch (const Json::exception&) {
-    object.fail("published", "no such published number", "\"" + pointer + "\"",
-                "a JSON pointer into " + file);
-  }
-  if (!entry->is_object() || !entry->contains("value") || !(*entry)["value"].is_number() ||
-      !entry->contains("unit"))
-    object.fail("published", "not a published number", "\"" + pointer + "\" in " + file,
-                "an object with \"value\" and \"unit\"");
-  claim.published = *entry;
-  claim.value = (*entry)["value"].get<double>();
-  claim.unit = (*entry)["unit"].get<std::string>();
-}
 
 // "out_of_scale": "why" holds in every tier below the paper's own; {"why", "tiers": [...]} in the
 // named ones.
@@ -69,57 +21,93 @@ std::string read_out_of_scale(const JsonObject& object, const std::string& tier)
   return std::find(tiers.begin(), tiers.end(), tier) == tiers.end() ? "" : why;
 }
 
-std::vector<std::string> names_of(const std::vector<ArmInfo>& arms) {
+std::string rule_of(const JsonObject& object) {
   std::vector<std::string> names;
-  for (const auto& arm : arms) names.push_back(arm.name);
-  return names;
+  for (const auto& rule : rules()) names.push_back(rule.name);
+  const auto name = object.required<std::string>("rule");
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  const std::string hint = nearest(name, names);
+  object.fail("rule", "unknown rule", "\"" + name + "\"", "one of: " + join(names, ", "),
+              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+}
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// "no pair of angpt and gpt_plus", "no run of ngpt", "no seed that a, b and c share".
+std::string nothing_planned(const Claim& claim) {
+  if (!claim.measurement.empty()) return "no run of measurement " + claim.measurement;
+  if (claim.arms.size() == 1) return "no run of " + claim.arms.front();
+  if (claim.arms.size() == 2) return "no pair of " + claim.challenger + " and " + claim.reference;
+  return "no seed with all of " + join(claim.arms, ", ");
+}
+
+std::vector<int64_t> planned_seeds(const Claim& claim, const Evidence& evidence,
+                                   const std::string& dataset) {
+  switch (reads_of(claim)) {
+    case Reads::kRuns:
+      return evidence.common_seeds(claim.arms, dataset);
+    case Reads::kMeasurement:
+      return evidence.measurement_seeds(claim.measurement);
+    default:
+      break;
+  }
+  std::vector<int64_t> seeds;
+  for (const auto* record : records_of(claim, evidence, dataset)) seeds.push_back(record->run.seed);
+  std::sort(seeds.begin(), seeds.end());
+  seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());
+  return seeds;
 }
 
 }  // namespace
 
 std::vector<Claim> read_claims(const JudgeInput& input) {
-  std::vector<std::string> rules, ids;
-  for (const auto& rule : kRules) rules.push_back(rule.name);
-  const auto arms = names_of(input.arms);
+  std::vector<std::string> ids;
   const Json table{{"claims", input.claims}};
   std::vector<Claim> claims;
   JsonObject(table, input.table_file).for_each_element("claims", [&](const JsonObject& object) {
     Claim claim;
     claim.id = object.required<std::string>("id");
-    if (std::find(ids.begin(), ids.end(), claim.id) != ids.end())
-      object.fail("id", "two claims have one id", "\"" + claim.id + "\"");
+    if (has(ids, claim.id)) object.fail("id", "two claims have one id", "\"" + claim.id + "\"");
     ids.push_back(claim.id);
     claim.statement = object.required<std::string>("statement");
-    claim.rule = object.required<std::string>("rule");
-    require_known(object, "rule", claim.rule, rules);
-    claim.challenger = object.required<std::string>("challenger");
-    require_known(object, "challenger", claim.challenger, arms);
-    claim.reference = object.required<std::string>("reference");
-    require_known(object, "reference", claim.reference, arms);
+    claim.rule = rule_of(object);
     claim.conditions = object.optional<std::string>("conditions", "");
     if (object.has("scale")) claim.scale = object.raw("scale");
     claim.out_of_scale = read_out_of_scale(object, input.tier);
-    claim.datasets = object.optional<std::vector<std::string>>("datasets", input.datasets);
-    if (find_rule(claim.rule).needs == Needs::kPublished) {
-      read_published(claim, object, input);
-    } else {
-      claim.margin_nats = object.required<double>("margin_nats");
-      if (!(*claim.margin_nats > 0))
-        object.fail("margin_nats", "a margin that nothing can pass",
-                    object.raw("margin_nats").dump(), "a number above 0");
-      if (object.has("published")) read_published(claim, object, input);
-    }
+    find_rule(claim.rule).read(claim, object, input);
+    claim.settings = claim.measurement.empty() && claim.points.is_null()
+                         ? object.optional<std::vector<std::string>>("datasets", input.datasets)
+                         : std::vector<std::string>();
+    if (!claim.measurement.empty()) claim.datasets = {claim.measurement};
+    if (claim.datasets.empty()) claim.datasets = claim.settings;
     const auto tiers = object.optional<std::vector<std::string>>("tiers", {});
     object.ignore("note");
     object.finish();
-    if (tiers.empty() || std::find(tiers.begin(), tiers.end(), input.tier) != tiers.end())
-      claims.push_back(std::move(claim));
+    if (tiers.empty() || has(tiers, input.tier)) claims.push_back(std::move(claim));
   });
   return claims;
 }
 
 Verdict judge_claim(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
   return find_rule(claim.rule).judge(claim, evidence, dataset);
+}
+
+std::vector<const Record*> records_of(const Claim& claim, const Evidence& evidence,
+                                      const std::string& dataset) {
+  const Reads reads = reads_of(claim);
+  std::vector<const Record*> found;
+  for (const auto& record : reads == Reads::kSweep ? evidence.sweep : evidence.runs) {
+    const RunRef& run = record.run;
+    const bool read = reads == Reads::kMeasurement
+                          ? record.is_measurement() && run.arm == claim.measurement
+                          : !record.is_measurement() && has(claim.arms, run.arm) &&
+                                (reads == Reads::kAllSettings ? has(claim.settings, run.dataset)
+                                                              : run.dataset == dataset);
+    if (read) found.push_back(&record);
+  }
+  return found;
 }
 
 Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
@@ -130,49 +118,72 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   verdict.rule = claim.rule;
   verdict.challenger = claim.challenger;
   verdict.reference = claim.reference;
+  verdict.arms = claim.arms;
+  verdict.measurement = claim.measurement;
   verdict.dataset = dataset;
   verdict.paper = claim.published;
-  verdict.seeds = evidence.pairs(claim.challenger, claim.reference, dataset);
+  verdict.seeds = planned_seeds(claim, evidence, dataset);
   verdict.planned_pairs = static_cast<int>(verdict.seeds.size());
-  for (const auto& arm : {claim.challenger, claim.reference})
-    verdict.trials[arm] = evidence.tuning.trials(arm, dataset);
-  for (const auto& record : evidence.runs) {
-    if (record.run.dataset != dataset ||
-        (record.run.arm != claim.challenger && record.run.arm != claim.reference))
-      continue;
-    if (!record.usable())
-      verdict.missing.push_back(record.run.name + " is " + record_state_name(record.state) + ": " +
-                                record.reason);
-    else if (record.diverged())
-      verdict.diverged.push_back(record.run.name + " at step " +
-                                 record.summary.value("diverged_at_step", Json("?")).dump());
+  const bool all_settings = reads_of(claim) == Reads::kAllSettings;
+  for (const auto& arm : claim.arms)
+    for (const auto& setting : all_settings ? claim.settings : std::vector{dataset})
+      verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials(arm, setting);
+  for (const auto* record : records_of(claim, evidence, dataset)) {
+    if (!record->usable())
+      verdict.missing.push_back(record->run.name + " is " + record_state_name(record->state) +
+                                ": " + record->reason);
+    else if (record->diverged())
+      verdict.diverged.push_back(record->run.name + " at step " +
+                                 record->summary.value("diverged_at_step", Json("?")).dump());
   }
-  for (const auto& arm : {claim.challenger, claim.reference})
+  for (const auto& arm : claim.arms)
     if (!evidence.arm(arm).warning.empty())
       verdict.notes.push_back(evidence.arm(arm).label +
                               " is a warning row: " + evidence.arm(arm).warning);
   return verdict;
 }
 
+std::string within_text(const Verdict& verdict, const Claim& claim) {
+  const std::string paper =
+      "the paper's " + plain_text(*claim.value) + " +- " + plain_text(*claim.tolerance);
+  const std::string interval = verdict.low ? " (interval " + plain_text(*verdict.low) + " .. " +
+                                                 plain_text(*verdict.high) + ")"
+                                           : ", without an interval";
+  switch (verdict.statistics_say) {
+    case Outcome::kReproduced:
+      return interval + ", inside " + paper + ".";
+    case Outcome::kDirectionOnly:
+      return interval + ": the sign holds, " + paper + " is outside.";
+    case Outcome::kNotReproduced:
+      return interval + ", outside " + paper + ".";
+    default:
+      return interval + (verdict.low ? ", partly inside " : ", against ") + paper + ".";
+  }
+}
+
 void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
-                    const std::string& measured, bool timed) {
+                    const std::string& measured, std::vector<std::string> untuned) {
+  const Rule& rule = find_rule(claim.rule);
   const std::string would_say = " (The runs alone say " +
                                 std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
-  size_t planned = 0;
-  for (const auto& record : evidence.runs)
-    planned += record.run.dataset == verdict.dataset &&
-               (record.run.arm == claim.challenger || record.run.arm == claim.reference);
-  const auto untuned =
-      evidence.tuning.problems(evidence.input, claim.challenger, claim.reference, verdict.dataset);
-  const std::string preliminary =
-      verdict.pairs >= 2 ? " (" + count_text(static_cast<size_t>(verdict.pairs), "pair") +
-                               " so far: " + measured + ")"
-                         : "";
-  if (verdict.planned_pairs == 0) {
+  const size_t planned = records_of(claim, evidence, verdict.dataset).size();
+  if (rule.tuned && !claim.arms.empty()) {
+    const bool all_settings = reads_of(claim) == Reads::kAllSettings;
+    for (const auto& setting : all_settings ? claim.settings : std::vector{verdict.dataset})
+      for (auto& problem : evidence.tuning.problems(evidence.input, claim.arms, setting))
+        untuned.push_back(std::move(problem));
+  }
+  const std::string preliminary = verdict.pairs >= 2 && claim.arms.size() > 1
+                                      ? " (" +
+                                            count_text(static_cast<size_t>(verdict.pairs),
+                                                       claim.arms.size() == 2 ? "pair" : "seed") +
+                                            " so far: " + measured + ")"
+                                      : "";
+  if (verdict.planned_pairs == 0 && reads_of(claim) != Reads::kNothing) {
     verdict.outcome = verdict.statistics_say = Outcome::kNotRun;
-    verdict.reason = "This tier plans no pair of " + claim.challenger + " and " + claim.reference +
-                     " on " + verdict.dataset + ".";
+    verdict.reason = "This tier plans " + nothing_planned(claim) +
+                     (claim.measurement.empty() ? " on " + verdict.dataset : "") + ".";
   } else if (!verdict.missing.empty()) {
     verdict.outcome = Outcome::kNotRun;
     verdict.reason =
@@ -182,7 +193,7 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
   } else if (!claim.out_of_scale.empty()) {
     verdict.outcome = Outcome::kOutOfScale;
     verdict.reason = claim.out_of_scale + would_say;
-  } else if (timed && !evidence.input.machine_unfit.empty()) {
+  } else if (rule.timed && !evidence.input.machine_unfit.empty()) {
     verdict.outcome = Outcome::kMachineUnfit;
     verdict.reason = evidence.input.machine_unfit + would_say;
   } else if (!untuned.empty()) {

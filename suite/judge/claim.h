@@ -1,5 +1,5 @@
-// A table's claims, read strictly, and the rules that decide them. A rule is one file; adding one
-// is one line in claim.cpp.
+// A table's claims, read strictly, and the rules that decide them. A rule is one file
+// rule_<name>.cpp and one line in claim_rules.cpp.
 #pragma once
 
 #include <optional>
@@ -12,31 +12,44 @@
 namespace normbench {
 
 struct Claim {
-  std::string id, statement, conditions, rule, challenger, reference;
+  std::string id, statement, conditions, rule;
+  std::string challenger, reference;  // the arm that it speaks for, and the other; may be empty
+  std::vector<std::string> arms;      // all whose runs decide; rule ordering: worst first
+  std::string measurement;            // in place of arms: rules that read what a measurement wrote
   std::string
       out_of_scale;  // why this tier is too small for the paper's own claim; empty: it is not
-  std::optional<double> margin_nats;  // rules with a margin
-  std::optional<double> value;        // rules with a published number
-  std::string unit;                   // of `value`: "ratio", "nats", "percent"
+  std::optional<double> margin_nats;         // non_inferiority
+  std::optional<double> loss_above;          // divergence_expected: as bad as diverged
+  std::optional<double> stable_within_nats;  // lr_tolerance: of the arm's best loss
+  std::optional<double> tolerance;           // in the unit of what is compared
+  std::optional<double> value;               // rules with a published number
+  std::string unit;                          // of `value`: "ratio", "nats", "percent", "exponent"
   Json published;  // the whole published entry: value, unit, how, where, uncertainty, note
   Json scale;      // at which the paper makes the claim
+  std::string of;  // gap_growth: "validation", "train"
+  std::string measured_value, over;   // names of a measurement's values; time_ratio: value / over
+  std::string x, y;                   // fitted_exponent: columns of a measurement's rows
+  Json where = Json::object();        // fitted_exponent: {column: value} of the rows that are used
+  std::string law;                    // scaling_fit: what is a power of compute
+  Json points;                        // scaling_fit: published points in place of runs; or null
+  std::vector<std::string> settings;  // whose runs are read: the claim's own list, else the tier's
   std::vector<std::string>
-      datasets;  // on which it is judged: the claim's own list, else the tier's
+      datasets;  // one verdict for each: the settings, or one name where all are judged at once
+  /// What the claim speaks for: the challenger, or the measurement.
+  const std::string& subject() const { return challenger.empty() ? measurement : challenger; }
 };
 
-/// The claims that this tier judges. Throws UserError: unknown key, rule or arm (with the nearest
-/// known), no such published number, a rule without its margin.
+/// The claims that this tier judges. Throws UserError: unknown key, rule, arm or measurement (with
+/// the nearest known), no such published number, a rule without its margin or tolerance.
 std::vector<Claim> read_claims(const JudgeInput& input);
 
 /// Applies the claim's rule on one dataset.
 Verdict judge_claim(const Claim& claim, const Evidence& evidence, const std::string& dataset);
 
-// The rules.
-Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
-                             const std::string& dataset);
-Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
-                             const std::string& dataset);
-Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::string& dataset);
+/// The records that the claim's verdict on a dataset rests on; a verdict is NOT_RUN while one of
+/// them cannot be used.
+std::vector<const Record*> records_of(const Claim& claim, const Evidence& evidence,
+                                      const std::string& dataset);
 
 // What every rule begins and ends with (claim.cpp).
 
@@ -44,9 +57,14 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
 /// trials.
 Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::string& dataset);
 /// Sets outcome and reason. What the statistics say stands unless, in this order: runs are missing
-/// (NOT_RUN), the paper limits the claim (OUT_OF_SCALE), `timed` and the machine is unfit
-/// (MACHINE_UNFIT), an arm is untuned (BASELINE_UNTUNED).
+/// (NOT_RUN), the paper limits the claim (OUT_OF_SCALE), the rule is about time and the machine is
+/// unfit (MACHINE_UNFIT), an arm is untuned and the rule compares tuned arms, or the rule itself
+/// found it `untuned` (BASELINE_UNTUNED).
 void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
-                    const std::string& measured, bool timed = false);
+                    const std::string& measured, std::vector<std::string> untuned = {});
+
+/// The end of a sentence about a number claimed to within a tolerance: " (interval .. ), inside the
+/// paper's 2 +- 1e-06."
+std::string within_text(const Verdict& verdict, const Claim& claim);
 
 }  // namespace normbench

@@ -6,29 +6,13 @@
 #include <cmath>
 
 #include "suite/judge/ledger.h"
-#include "suite/judge/testing/synthetic.h"
+#include "suite/judge/testing/world.h"
 
 namespace normbench {
 namespace {
 
-struct World {
-  explicit World(testing::SyntheticOptions with = {})
-      : options(std::move(with)), input(testing::synthetic_input(options)) {
-    testing::write_all(folder.path(), input, options);
-  }
-  Verdict verdict(const std::string& id = "speed_up", const std::string& dataset = "gcide_1k") {
-    const Evidence evidence = Evidence::load(input, folder.path());
-    for (const auto& claim : read_claims(input))
-      if (claim.id == id) return judge_claim(claim, evidence, dataset);
-    throw std::runtime_error("no claim " + id);
-  }
-  void claim_value(double value) { input.published["speed_up"]["value"] = value; }
-  testing::SyntheticOptions options;
-  JudgeInput input;
-  testing::TemporaryFolder folder;
-};
-
-std::string name(Outcome outcome) { return outcome_name(outcome); }
+using testing::name;
+using testing::World;
 
 testing::SyntheticOptions with_ratio(double ratio) {
   testing::SyntheticOptions options;

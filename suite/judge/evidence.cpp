@@ -7,6 +7,21 @@
 #include "suite/judge/statistics.h"
 
 namespace normbench {
+namespace {
+
+// Of ascending lists.
+std::vector<int64_t> in_all(const std::vector<std::vector<int64_t>>& lists) {
+  std::vector<int64_t> left = lists.empty() ? std::vector<int64_t>() : lists.front();
+  for (const auto& list : lists) {
+    std::vector<int64_t> both;
+    std::set_intersection(left.begin(), left.end(), list.begin(), list.end(),
+                          std::back_inserter(both));
+    left = both;
+  }
+  return left;
+}
+
+}  // namespace
 
 Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder) {
   Evidence evidence{input,
@@ -14,12 +29,29 @@ Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder)
                     load_records(runs_folder, input.sweep_runs, input.numeric_digest),
                     {}};
   evidence.tuning = read_sweep(input, evidence.sweep);
-  // Step lines are checked by now; only the longest runs are plotted.
-  for (auto& record : evidence.sweep) record.step_lines.clear();
+  // Step lines are checked by now; only those of the longest runs are looked at again, and of a
+  // trial the first one, which tells the loss before training.
+  for (auto& record : evidence.sweep)
+    if (!record.step_lines.empty()) record.step_lines.resize(1);
   for (auto& record : evidence.runs)
-    if (record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back())
+    if (!record.is_measurement() &&
+        record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back())
       record.step_lines.clear();
   return evidence;
+}
+
+const Record* Evidence::measurement(const std::string& name, int64_t seed) const {
+  for (const auto& record : runs)
+    if (record.is_measurement() && record.run.arm == name && record.run.seed == seed)
+      return &record;
+  return nullptr;
+}
+
+std::vector<int64_t> Evidence::measurement_seeds(const std::string& name) const {
+  std::set<int64_t> found;
+  for (const auto& record : runs)
+    if (record.is_measurement() && record.run.arm == name) found.insert(record.run.seed);
+  return {found.begin(), found.end()};
 }
 
 const Record* Evidence::find(const std::string& arm, const std::string& dataset, int64_t budget,
@@ -52,10 +84,21 @@ std::vector<int64_t> Evidence::seeds(const std::string& arm, const std::string& 
 
 std::vector<int64_t> Evidence::pairs(const std::string& arm, const std::string& other,
                                      const std::string& dataset) const {
-  const auto a = seeds(arm, dataset), b = seeds(other, dataset);
-  std::vector<int64_t> both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
+  return common_seeds({arm, other}, dataset);
+}
+
+std::vector<int64_t> Evidence::common_seeds(const std::vector<std::string>& arms,
+                                            const std::string& dataset) const {
+  std::vector<std::vector<int64_t>> lists;
+  for (const auto& arm : arms) lists.push_back(seeds(arm, dataset));
+  return in_all(lists);
+}
+
+std::vector<int64_t> Evidence::common_budgets(const std::vector<std::string>& arms,
+                                              const std::string& dataset) const {
+  std::vector<std::vector<int64_t>> lists;
+  for (const auto& arm : arms) lists.push_back(budgets(arm, dataset));
+  return in_all(lists);
 }
 
 LossCurve Evidence::curve(const std::string& arm, const std::string& dataset,

@@ -199,12 +199,17 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
           "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
 }
 
+// The records that a baseline stands on: the runs, or the trials of a tier that only sweeps.
+const std::vector<Record>& basis(const Evidence& evidence) {
+  return evidence.runs.empty() ? evidence.sweep : evidence.runs;
+}
+
 CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder,
                            const Json& baseline, const std::string& baseline_file,
                            const std::string& arm) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::string numeric_class;
-  for (const auto& record : evidence.runs)
+  for (const auto& record : basis(evidence))
     if (record.usable()) numeric_class = record.numeric_class();
   // Verdicts of this class when it has an entry; else the lowest of all entries' is what must be
   // kept.
@@ -212,7 +217,7 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
   std::vector<std::string> faults;
   std::string said;
   for (const auto& claim : read_claims(input)) {
-    if (claim.challenger != arm) continue;
+    if (claim.subject() != arm) continue;
     for (const auto& dataset : claim.datasets) {
       std::optional<Outcome> committed;
       for (auto it = entries.begin(); it != entries.end(); ++it) {
@@ -247,7 +252,7 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
 
 bool challenges(const JudgeInput& input, const std::string& arm) {
   for (const auto& claim : read_claims(input))
-    if (claim.challenger == arm) return true;
+    if (claim.subject() == arm) return true;
   return false;
 }
 
@@ -264,14 +269,18 @@ std::string bless_command(const JudgeInput& input) {
 }
 
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm) {
-  std::vector<std::string> metrics = {"validation_loss"};
+  std::vector<std::string> metrics;
+  for (const auto& known : input.arms)
+    if (known.name == arm) metrics.push_back("validation_loss");
   if (challenges(input, arm)) metrics.push_back("verdict");
   return metrics;
 }
 
 size_t regression_family(const JudgeInput& input) {
-  return input.runs
-      .size();  // every loss is one test; verdicts are comparisons of words and spend no alpha
+  // Every loss is one test; verdicts are comparisons of words and spend no alpha.
+  size_t losses = 0;
+  for (const auto& run : input.runs) losses += run.task.empty();
+  return losses;
 }
 
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
@@ -309,25 +318,30 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::set<std::string> classes;
   std::vector<std::string> faults;
+  std::set<std::string> may_diverge = options.may_diverge;
+  for (const auto& claim : read_claims(input))
+    if (claim.rule == "divergence_expected") may_diverge.insert(claim.challenger);
   Json fingerprint;
   std::map<std::string, std::vector<const Record*>> groups;
-  for (const auto& record : evidence.runs) {
+  const bool only_sweeps = evidence.runs.empty();  // whose verdicts alone are kept
+  for (const auto& record : basis(evidence)) {
     if (!record.usable()) {
       faults.push_back(unusable_text(record));
-    } else if (record.diverged() && !options.may_diverge.contains(record.run.arm)) {
+    } else if (record.diverged() && !only_sweeps && !may_diverge.contains(record.run.arm)) {
       faults.push_back(record.run.name + " diverged");
     } else {
       classes.insert(record.numeric_class());
       fingerprint = record.manifest.value("fingerprint", Json::object());
-      groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
-          .push_back(&record);
+      if (!record.is_measurement() && !only_sweeps)
+        groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
+            .push_back(&record);
     }
   }
   if (!faults.empty())
     throw UserError({.what = "not a set of records that a baseline can be made of",
                      .where = what,
                      .found = std::to_string(faults.size()) + " of " +
-                              count_text(input.runs.size(), "run") +
+                              count_text(basis(evidence).size(), "run") +
                               " unfit; the first: " + faults.front(),
                      .expected = "every planned run finished, whole and current",
                      .todo = "run the tier first: ./run_all.sh --tier " + input.tier});

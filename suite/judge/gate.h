@@ -25,8 +25,8 @@ std::string baseline_path(const JudgeInput& input, const std::string& baselines_
 /// The command that writes it.
 std::string bless_command(const JudgeInput& input);
 
-/// The metrics of an arm that have a regression check: "validation_loss", and "verdict" when a
-/// claim has it as challenger.
+/// The metrics of an arm or a measurement that have a regression check: "validation_loss" of an
+/// arm, and "verdict" when a claim speaks for it.
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm);
 /// Number of regression checks of this table and tier: the family over which alpha is shared.
 size_t regression_family(const JudgeInput& input);

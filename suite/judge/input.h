@@ -11,7 +11,7 @@
 
 namespace normbench {
 
-/// One training run that the plan asks for.
+/// One run that the plan asks for: of an arm, or of a measurement that trains nothing.
 struct RunRef {
   std::string run_id;  // names its folder below the runs folder
   std::string name;    // run.<paper>.<table>.<tier>....
@@ -20,6 +20,7 @@ struct RunRef {
   int64_t token_budget = 0;
   int64_t seed = 0;
   double peak_lr = 0;
+  std::string task = {};  // not empty: a measurement; `arm` is its name, the data set is empty
 };
 
 struct ArmInfo {
@@ -28,6 +29,11 @@ struct ArmInfo {
   std::string note;
   std::string
       warning;  // not empty: a warning row, shown with this text and never part of a verdict
+};
+
+/// Something measured without training: a time, a Hessian, an identity.
+struct MeasurementInfo {
+  std::string name, label, note;
 };
 
 /// A planned tuned rate, as the table file holds it.
@@ -41,6 +47,7 @@ struct JudgeInput {
   Json source;       // where in which paper
   std::string size;  // "4 layers, width 64, ... 327,680 parameters"
   std::vector<ArmInfo> arms;
+  std::vector<MeasurementInfo> measurements;
   std::vector<std::string> datasets;
   std::vector<RunRef> runs;        // what verdicts read
   std::vector<RunRef> sweep_runs;  // learning-rate trials, on other seeds

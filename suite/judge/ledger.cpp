@@ -86,6 +86,25 @@ Json step_times_json(const Evidence& evidence) {
   return rows;
 }
 
+// What each run of a measurement found: its named values.
+Json measurements_json(const Evidence& evidence) {
+  Json rows = Json::array();
+  for (const auto& measurement : evidence.input.measurements) {
+    Json runs = Json::array();
+    for (const int64_t seed : evidence.measurement_seeds(measurement.name)) {
+      const Record* record = evidence.measurement(measurement.name, seed);
+      runs.push_back({{"seed", seed},
+                      {"run_id", record->run.run_id},
+                      {"values", record->usable() ? record->summary.at("values") : Json()}});
+    }
+    rows.push_back({{"name", measurement.name},
+                    {"label", measurement.label},
+                    {"note", measurement.note},
+                    {"runs", runs}});
+  }
+  return rows;
+}
+
 Json tuning_json(const Tuning& tuning) {
   Json rows = Json::array();
   for (const auto& point : tuning.points) {
@@ -230,6 +249,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   for (const auto& arm : input.arms)
     ledger["arms"].push_back(
         {{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
+  if (!input.measurements.empty()) ledger["measurements"] = measurements_json(evidence);
   for (const auto& verdict : verdicts) ledger["claims"].push_back(verdict.json());
   ledger["baseline"] =
       baselines_folder.empty()
@@ -253,10 +273,9 @@ CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
                      wrap(verdict.reason, 100, "    ");
       for (const auto& run : verdict.missing) result.text += wrap("* " + run, 100, "    ");
       missing += verdict.missing.size();
+      for (const Record* record : records_of(claim, evidence, dataset))
+        there += record->state != RecordState::kAbsent;
     }
-    for (const auto& record : evidence.runs)
-      there += record.state != RecordState::kAbsent &&
-               (record.run.arm == claim.challenger || record.run.arm == claim.reference);
     if (missing > 0)
       result.color = there > 0 ? CheckResult::Color::kRed : CheckResult::Color::kNotRun;
     result.text = std::string(result.color == CheckResult::Color::kGreen ? "green  "

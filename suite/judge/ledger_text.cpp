@@ -110,10 +110,21 @@ std::string tuning_text(const Json& ledger, size_t width) {
     text += "  " + pad(arm_of(ledger, row.at("arm")).at("label"), 24) + pad(row.at("dataset"), 15) +
             pad(tokens_text(row.at("budget").get<double>()), 9, true) +
             pad(row.at("num_trials").dump(), 8, true) + pad(grid, 19, true) +
-            pad(row.at("best_lr").dump(), 9, true) + pad(row.at("chosen_lr").dump(), 9, true) +
-            "\n";
+            pad(rate_text(row.at("best_lr")), 9, true) +
+            pad(rate_text(row.at("chosen_lr")), 9, true) + "\n";
     for (const auto& problem : row.at("problems"))
       text += wrap("! " + problem.get<std::string>(), width, "      ");
+  }
+  return text;
+}
+
+std::string measurements_text(const Json& ledger, size_t width) {
+  std::string text;
+  for (const auto& measurement : ledger.at("measurements")) {
+    text += wrap(measurement.at("label").get<std::string>() + " (" +
+                     measurement.at("name").get<std::string>() + ")",
+                 width, "  ");
+    for (const auto& fact : measurement_facts(measurement)) text += wrap(fact, width, "      ");
   }
   return text;
 }
@@ -149,11 +160,15 @@ std::string ledger_text(const Json& ledger, size_t width) {
       "CLAIMS  paper | here | verdict  (docs/method.md says how a number becomes a verdict)");
   text += claims_text(ledger, width);
   text +=
-      "\n  * this budget times the claimed ratio lies outside the ladder: shown, but not part of "
-      "the verdict\n";
+      "\n  * shown, but not part of the verdict (for a speed-up: this budget times the claimed "
+      "ratio lies\n    outside the ladder)\n";
   text += heading(
       "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
   text += losses_text(ledger, width);
+  if (ledger.contains("measurements")) {
+    text += heading("MEASUREMENTS  mean over the seeds (least .. most)");
+    text += measurements_text(ledger, width);
+  }
   text += heading("TUNED LEARNING RATES");
   text += tuning_text(ledger, width);
   const auto faults = [&](const Json& of, const std::string& what) {

@@ -1,7 +1,9 @@
 #include "suite/judge/ledger_words.h"
 
+#include <algorithm>
 #include <map>
 
+#include "suite/judge/statistics.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -10,6 +12,45 @@ const Json& arm_of(const Json& ledger, const std::string& name) {
   for (const auto& arm : ledger.at("arms"))
     if (arm.at("name") == name) return arm;
   throw UserError({.what = "the ledger has no such arm", .found = name});
+}
+
+std::string who_text(const Json& ledger, const Json& verdict) {
+  const auto label = [&](const Json& arm) { return arm_of(ledger, arm).at("label"); };
+  if (verdict.contains("measurement")) {
+    for (const auto& measurement : ledger.at("measurements"))
+      if (measurement.at("name") == verdict["measurement"])
+        return measurement.at("label").get<std::string>();
+    return verdict["measurement"].get<std::string>();
+  }
+  if (!verdict.contains("arms"))
+    return label(verdict.at("challenger")).get<std::string>() + " against " +
+           label(verdict.at("reference")).get<std::string>();
+  std::vector<std::string> labels;
+  for (const auto& arm : verdict["arms"]) labels.push_back(label(arm));
+  return (labels.size() > 1 ? "the order " : "") + join(labels, ", ");
+}
+
+std::string rate_text(const Json& rate) {
+  return rate.is_number() && rate.get<double>() > 0 ? rate.dump() : "-";
+}
+
+std::vector<std::string> measurement_facts(const Json& measurement) {
+  std::map<std::string, std::vector<double>> values;
+  std::vector<std::string> facts;
+  for (const auto& run : measurement.at("runs")) {
+    if (run.at("values").is_null())
+      facts.push_back("seed " + run.at("seed").dump() + ": not measured");
+    else
+      for (const auto& [name, value] : run.at("values").items())
+        values[name].push_back(value.get<double>());
+  }
+  for (const auto& [name, list] : values) {
+    const auto [least, most] = std::minmax_element(list.begin(), list.end());
+    facts.push_back(
+        name + " " + plain_text(mean(list)) +
+        (list.size() > 1 ? " (" + plain_text(*least) + " .. " + plain_text(*most) + ")" : ""));
+  }
+  return facts;
 }
 
 std::string number_text(const Json& value, int digits) {
@@ -21,6 +62,7 @@ std::string unit_text(const Json& value, const std::string& unit) {
   const double x = value.get<double>();
   if (unit == "x") return fixed(x, 2) + "x";
   if (unit == "%") return fixed(x, 2) + " %";
+  if (unit.empty()) return plain_text(x);
   return fixed(x, 3);
 }
 
@@ -29,6 +71,9 @@ std::string paper_text(const Json& verdict) {
   if (!paper.is_object()) return "-";
   if (verdict.at("rule") == "non_inferiority")
     return "< " + fixed(paper.at("value").get<double>(), 3);
+  if (paper.contains("diverged")) return "diverges";
+  if (verdict.at("rule") == "exact_identity")
+    return "<= " + plain_text(paper.at("value").get<double>());
   return unit_text(paper.at("value"), verdict.at("here").at("unit"));
 }
 
@@ -113,11 +158,13 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
   for (auto it = verdict.at("trials").begin(); it != verdict.at("trials").end(); ++it)
     trials.push_back(arm_of(ledger, it.key()).at("label").get<std::string>() + " " +
                      it.value().dump());
-  small.push_back("learning-rate trials: " + join(trials, ", "));
+  if (!trials.empty()) small.push_back("learning-rate trials: " + join(trials, ", "));
   std::vector<std::string> seeds;
   for (const auto& seed : verdict.at("seeds")) seeds.push_back(seed.dump());
   if (!seeds.empty()) small.push_back("seeds " + join(seeds, " "));
-  facts.push_back(join(small, "; "));
+  if (!small.empty()) facts.push_back(join(small, "; "));
+  if (verdict.contains("facts"))
+    for (const auto& fact : verdict["facts"]) facts.push_back(fact);
   for (const auto& note : verdict.at("notes")) facts.push_back("note: " + note.get<std::string>());
   for (const auto& run : verdict.at("diverged"))
     facts.push_back("diverged: " + run.get<std::string>());

@@ -9,9 +9,15 @@
 namespace normbench {
 
 const Json& arm_of(const Json& ledger, const std::string& name);
+/// "anGPT against GPT+", "the order GPT+, nGPT, anGPT", "anGPT", a measurement's label.
+std::string who_text(const Json& ledger, const Json& verdict);
+/// A learning rate, or "-" for a sweep without any trial.
+std::string rate_text(const Json& rate);
+/// Of an entry of the ledger's "measurements": a line a value.
+std::vector<std::string> measurement_facts(const Json& measurement);
 /// `digits` decimals, or "open" for an end that is not there.
 std::string number_text(const Json& value, int digits);
-/// "1.40x", "4.20 %", "-0.110" (nats).
+/// "1.40x", "4.20 %", "-0.110" (nats), "1.2e-16" (a plain number).
 std::string unit_text(const Json& value, const std::string& unit);
 std::string paper_text(const Json& verdict);
 std::string here_text(const Json& verdict);

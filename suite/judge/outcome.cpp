@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "suite/base/errors.h"
@@ -92,6 +93,15 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
   return Outcome::kInconclusive;
 }
 
+Outcome decide_within(const Interval& interval, double claimed, double tolerance) {
+  const double low = claimed - tolerance, high = claimed + tolerance;
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return Outcome::kInconclusive;
+  if (interval.low >= low && interval.high <= high) return Outcome::kReproduced;
+  if (interval.low <= high && interval.high >= low) return Outcome::kInconclusive;
+  const bool right_side = claimed > 0 ? interval.low > 0 : claimed < 0 && interval.high < 0;
+  return right_side ? Outcome::kDirectionOnly : Outcome::kNotReproduced;
+}
+
 int more_pairs(const Effect& effect, double claimed, double alpha) {
   const int n = static_cast<int>(effect.values.size());
   const int for_claim = pairs_needed(claimed, effect.s, alpha);
@@ -101,39 +111,45 @@ int more_pairs(const Effect& effect, double claimed, double alpha) {
 }
 
 Json Verdict::json() const {
-  return Json{{"claim", claim},
-              {"statement", statement},
-              {"conditions", conditions},
-              {"rule", rule},
-              {"challenger", challenger},
-              {"reference", reference},
-              {"dataset", dataset},
-              {"verdict", outcome_name(outcome)},
-              {"statistics_say", outcome_name(statistics_say)},
-              {"reason", reason},
-              {"paper", paper},
-              {"here",
-               {{"estimate", or_null(estimate)},
-                {"low", or_null(low)},
-                {"high", or_null(high)},
-                {"unit", unit},
-                {"bound", bound}}},
-              {"pairs", pairs},
-              {"planned_pairs", planned_pairs},
-              {"budgets", budgets},
-              {"seeds", seeds},
-              {"detectable", or_null(detectable)},
-              {"pairs_needed", or_null(pairs_needed)},
-              {"p_value", or_null(p_value)},
-              {"p_holm", or_null(p_holm)},
-              {"per_budget", per_budget},
-              {"seconds", seconds},
-              {"paper_estimator", paper_estimator},
-              {"smooth", smooth},
-              {"trials", trials},
-              {"diverged", diverged},
-              {"missing", missing},
-              {"notes", notes}};
+  Json json{{"claim", claim},
+            {"statement", statement},
+            {"conditions", conditions},
+            {"rule", rule},
+            {"challenger", challenger},
+            {"reference", reference},
+            {"dataset", dataset},
+            {"verdict", outcome_name(outcome)},
+            {"statistics_say", outcome_name(statistics_say)},
+            {"reason", reason},
+            {"paper", paper},
+            {"here",
+             {{"estimate", or_null(estimate)},
+              {"low", or_null(low)},
+              {"high", or_null(high)},
+              {"unit", unit},
+              {"bound", bound}}},
+            {"pairs", pairs},
+            {"planned_pairs", planned_pairs},
+            {"budgets", budgets},
+            {"seeds", seeds},
+            {"detectable", or_null(detectable)},
+            {"pairs_needed", or_null(pairs_needed)},
+            {"p_value", or_null(p_value)},
+            {"p_holm", or_null(p_holm)},
+            {"per_budget", per_budget},
+            {"seconds", seconds},
+            {"paper_estimator", paper_estimator},
+            {"smooth", smooth},
+            {"trials", trials},
+            {"diverged", diverged},
+            {"missing", missing},
+            {"notes", notes}};
+  // Only rules that are not about one pair of arms, or that measure more, have these.
+  if (arms != std::vector{challenger, reference}) json["arms"] = arms;
+  if (!measurement.empty()) json["measurement"] = measurement;
+  if (!detail.is_null()) json["detail"] = detail;
+  if (!facts.empty()) json["facts"] = facts;
+  return json;
 }
 
 }  // namespace normbench

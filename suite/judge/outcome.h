@@ -53,6 +53,13 @@ struct Effect {
 ///   and their bounds do not reach it NOT_REPRODUCED  it lies below 0 INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
 
+/// The verdict about a number that is claimed to within `tolerance`: a slope, a coefficient.
+///   REPRODUCED      the interval lies inside claimed +- tolerance
+///   DIRECTION_ONLY  it lies outside, on the claimed side of 0
+///   NOT_REPRODUCED  it lies outside, and not on the claimed side of 0
+///   INCONCLUSIVE    it lies partly inside, or is open
+Outcome decide_within(const Interval& interval, double claimed, double tolerance);
+
 /// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the
 /// measured one, is found with 80 % power; always more than there are. 1001 stands for "more than
 /// 1000".
@@ -60,11 +67,13 @@ int more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {
   std::string claim, statement, conditions, rule, challenger, reference, dataset;
+  std::vector<std::string> arms;  // all whose runs decide
+  std::string measurement;        // in place of arms
   Outcome outcome = Outcome::kNotRun;
   Outcome statistics_say = Outcome::kNotRun;  // before scale, tuning and machine were looked at
   std::string reason;                         // one plain sentence
   Json paper;        // {"value", "unit", "how", "where"}; null for a margin
-  std::string unit;  // "x" (ratio), "nats", "%"
+  std::string unit;  // "x" (ratio), "nats", "%", "" (a plain number, as many digits as it needs)
   std::optional<double> estimate, low, high;  // in `unit`; an end that is absent is open
   std::string bound;  // "", ">=", "<=": what `estimate` is when most pairs are censored
   int pairs = 0, planned_pairs = 0;
@@ -75,7 +84,9 @@ struct Verdict {
   Json per_budget = Json::array();
   Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply
   Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null
-  Json trials = Json::object();  // [arm]: learning rates tried
+  Json trials = Json::object();    // [arm]: learning rates tried
+  Json detail;                     // what only this rule measures; or null
+  std::vector<std::string> facts;  // the same in sentences
   std::vector<std::string> diverged, missing, notes;
 
   Json json() const;

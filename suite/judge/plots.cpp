@@ -236,7 +236,7 @@ std::string forest_svg(const Json& verdict) {
     to = place(value.get<double>());
     all.push_back(*to);
   };
-  if (verdict.at("paper").is_object()) take(paper, verdict.at("paper").at("value"));
+  if (verdict.at("paper").contains("value")) take(paper, verdict.at("paper").at("value"));
   take(estimate, here.at("estimate"));
   take(low, here.at("low"));
   take(high, here.at("high"));

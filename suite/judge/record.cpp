@@ -33,15 +33,20 @@ std::string string_at(const Json& json, const char* key) {
 
 // Empty when `config` is the planned one.
 std::string difference_from_plan(const Json& config, const RunRef& run) {
+  const bool trains = run.task.empty();
   const auto compare = [&](const char* key, const Json& planned) -> std::string {
     const Json found = config.contains(key) ? config[key] : Json();
     return found == planned
                ? ""
                : differs(std::string("the configuration's ") + key, found.dump(), planned.dump());
   };
-  for (const auto& text : {compare("seed", run.seed), compare("token_budget", run.token_budget),
-                           compare("dataset", run.dataset), compare("peak_lr", run.peak_lr)})
-    if (!text.empty()) return text;
+  using Planned = std::vector<std::pair<const char*, Json>>;
+  for (const auto& [key, planned] : trains ? Planned{{"seed", run.seed},
+                                                     {"token_budget", run.token_budget},
+                                                     {"dataset", run.dataset},
+                                                     {"peak_lr", run.peak_lr}}
+                                           : Planned{{"task", run.task}, {"seed", run.seed}})
+    if (const auto text = compare(key, planned); !text.empty()) return text;
   return "";
 }
 
@@ -61,6 +66,22 @@ std::string fault_of_steps(const std::vector<std::string>& lines, const Json& su
   if (summary.at("status") == "finished" && last.at("tokens") != run.token_budget)
     return differs("the last step's tokens", last.at("tokens").dump(),
                    "the budget " + std::to_string(run.token_budget));
+  return "";
+}
+
+// Empty when the lines are the rows of a whole measurement.
+std::string fault_of_rows(const std::vector<std::string>& lines, const Json& summary) {
+  if (summary.at("status") != "finished")
+    return differs("the status", summary.at("status").dump(), "finished");
+  const auto rows = summary.at("rows").get<int64_t>();
+  if (static_cast<int64_t>(lines.size()) != rows)
+    return differs("the number of rows", std::to_string(lines.size()), std::to_string(rows));
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (number_in_line(lines[i], "row") != static_cast<double>(i + 1))
+      return differs("row " + std::to_string(i + 1), lines[i].substr(0, 60),
+                     "\"row\":" + std::to_string(i + 1));
+  for (const auto& [name, value] : summary.at("values").items())
+    if (!value.is_number()) return differs("value " + name, value.dump(), "a number");
   return "";
 }
 
@@ -137,8 +158,9 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
     if (cut > 0)
       return damaged("steps.jsonl.zst ends in the middle of a frame (" + std::to_string(cut) +
                      " bytes)");
-    if (const auto text = fault_of_steps(record.step_lines, summary, run); !text.empty())
-      return damaged(text);
+    const auto fault = run.task.empty() ? fault_of_steps(record.step_lines, summary, run)
+                                        : fault_of_rows(record.step_lines, summary);
+    if (!fault.empty()) return damaged(fault);
     const std::string digest = record_digest(manifest, record.step_lines, summary);
     if (summary.at("record_digest") != digest)
       return damaged("the record was changed after the run: " +
@@ -146,8 +168,9 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
     const std::string status = summary.at("status");
     if (status != "finished" && status != "diverged")
       return damaged(differs("the status", status, "finished or diverged"));
-    if (status == "finished" && double_bits(summary.at("validation_loss").get<double>()) !=
-                                    summary.at("validation_loss_bits"))
+    if (run.task.empty() && status == "finished" &&
+        double_bits(summary.at("validation_loss").get<double>()) !=
+            summary.at("validation_loss_bits"))
       return damaged("the validation loss and its bits disagree");
     if (numeric_digest && manifest.at("numeric_digest") != *numeric_digest)
       return give_up(record, RecordState::kStale,

@@ -32,13 +32,15 @@ struct Record {
   /// Nats per token on the frozen slice; infinity for a diverged run. Needs usable().
   double validation_loss() const;
   std::string numeric_class() const;
+  bool is_measurement() const { return !run.task.empty(); }
 };
 
 /// Loads <runs_folder>/<run_id> and checks: schema; run id of folder, manifest, summary and hash of
 /// the configuration are one; seed, budget, dataset and rate of the configuration are the planned
 /// ones; every step line from 1 to the last is there, and the last one stands at the budget; the
-/// record digest. `numeric_digest`: that of the arm today; none = unknown, then staleness is not
-/// judged. Never throws for a bad record: the state says it.
+/// record digest. Of a measurement: task and seed are the planned ones, rows 1 to the last are
+/// there, its values are numbers. `numeric_digest`: that of the arm today; none = unknown, then
+/// staleness is not judged. Never throws for a bad record: the state says it.
 Record load_record(const std::string& runs_folder, const RunRef& run,
                    const std::optional<std::string>& numeric_digest);
 

@@ -61,8 +61,7 @@ Json claims_view(const Json& ledger) {
       claims.push_back({{"claim", verdict.at("claim")},
                         {"statement", verdict.at("statement")},
                         {"rule", verdict.at("rule")},
-                        {"challenger", arm_of(ledger, verdict.at("challenger")).at("label")},
-                        {"reference", arm_of(ledger, verdict.at("reference")).at("label")},
+                        {"who", who_text(ledger, verdict)},
                         {"conditions", or_false(verdict.at("conditions"))},
                         {"where", or_false(field(verdict.at("paper"), "where"))},
                         {"how", field(verdict.at("paper"), "how")},
@@ -92,6 +91,7 @@ Json losses_view(const Json& ledger) {
     std::set<int64_t> budgets;
     for (const auto& row : ledger.at("losses"))
       if (row.at("dataset") == dataset) budgets.insert(row.at("budget").get<int64_t>());
+    if (budgets.empty()) continue;  // a setting that only sweeps
     Json table{{"dataset", dataset}, {"budgets", Json::array()}, {"arms", Json::array()}};
     for (const int64_t budget : budgets)
       table["budgets"].push_back(tokens_text(static_cast<double>(budget)));
@@ -143,12 +143,21 @@ Json tuning_view(const Json& ledger) {
                     {"grid", trials.empty() ? "-"
                                             : trials.front().at("peak_lr").dump() + " .. " +
                                                   trials.back().at("peak_lr").dump()},
-                    {"best", row.at("best_lr").dump()},
-                    {"chosen", row.at("chosen_lr").dump()},
+                    {"best", rate_text(row.at("best_lr"))},
+                    {"chosen", rate_text(row.at("chosen_lr"))},
                     {"table", row.at("table_lr").is_number() ? row.at("table_lr").dump() : "-"},
                     {"problems", row.at("problems")},
                     {"fine", row.at("problems").empty()}});
   }
+  return rows;
+}
+
+Json measurements_view(const Json& ledger) {
+  Json rows = Json::array();
+  for (const auto& measurement : ledger.value("measurements", Json::array()))
+    rows.push_back({{"label", measurement.at("label")},
+                    {"note", or_false(measurement.at("note"))},
+                    {"facts", measurement_facts(measurement)}});
   return rows;
 }
 
@@ -202,6 +211,8 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
           {"counts", chips},
           {"claims", claims_view(ledger)},
           {"losses", losses_view(ledger)},
+          {"measurements", measurements_view(ledger)},
+          {"has_measurements", ledger.contains("measurements")},
           {"warnings", warnings},
           {"tuning", tuning_view(ledger)},
           {"has_sweep", !ledger.at("tuning").empty()},

@@ -42,6 +42,19 @@ TEST(Report, WithoutGnuplotSaysSoAndKeepsItsNumbers) {
   EXPECT_EQ(page.find("<figure"), std::string::npos);
 }
 
+TEST(Report, ASweepWithoutAnyTrialHasADashForItsRates) {
+  testing::SyntheticOptions options;
+  options.budgets = {262144};
+  JudgeInput input = testing::synthetic_input(options);
+  testing::TemporaryFolder nothing;
+  const Json ledger = judge_table(input, nothing.path(), "");
+  ASSERT_EQ(ledger.at("tuning").front().at("best_lr"), 0.0);
+  const std::string text = ledger_text(ledger);
+  EXPECT_EQ(text.find(" 0.0 "), std::string::npos) << text;
+  EXPECT_NE(text.find("0.008 .. 0.032        -        -"), std::string::npos) << text;
+  EXPECT_EQ(report_page({ledger}, "").find("<td>0.0</td>"), std::string::npos);
+}
+
 TEST(Report, LoadsNothingFromElsewhere) {
   const std::string page = report_page({small_ledger()});
   for (const char* bad : {"src=\"http", "href=\"http", "url(http", "<script", "@import"})

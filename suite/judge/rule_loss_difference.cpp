@@ -6,7 +6,8 @@
 // logs.
 #include <cmath>
 
-#include "suite/judge/claim.h"
+#include "suite/judge/claim_rules.h"
+#include "suite/judge/paired.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -48,30 +49,13 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
   int challenger_diverged = 0;
   verdict.seeds.clear();
   for (const int64_t budget : evidence.budgets(claim.challenger, dataset)) {
+    const PairedLosses pairs =
+        paired_losses(evidence, claim.challenger, claim.reference, dataset, budget);
     Effect effect;
-    std::vector<int64_t> seeds;
-    int gone = 0, reference_gone = 0;
-    for (const int64_t seed : planned) {
-      const Record* a = evidence.find(claim.challenger, dataset, budget, seed);
-      const Record* b = evidence.find(claim.reference, dataset, budget, seed);
-      if (a == nullptr || b == nullptr || !a->usable() || !b->usable()) continue;
-      gone += a->diverged();
-      reference_gone += b->diverged();
-      if (a->diverged() || b->diverged()) continue;
-      effect.values.push_back(sign *
-                              forward(claim.unit, a->validation_loss(), b->validation_loss()));
-      seeds.push_back(seed);
-    }
+    for (size_t i = 0; i < pairs.seeds.size(); ++i)
+      effect.values.push_back(sign * forward(claim.unit, pairs.challenger[i], pairs.reference[i]));
     effect.finish(alpha);
-    Json row{{"budget", budget},
-             {"counts", false},
-             {"n", effect.values.size()},
-             {"bound", ""},
-             {"estimate", nullptr},
-             {"low", nullptr},
-             {"high", nullptr},
-             {"challenger_diverged", gone},
-             {"reference_diverged", reference_gone}};
+    Json row = paired_row(budget, pairs);
     if (!effect.values.empty()) row["estimate"] = back(claim.unit, sign * effect.mean);
     if (effect.has_interval) {
       const double a = back(claim.unit, sign * effect.interval.low),
@@ -82,8 +66,8 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
     if (evidence.find(claim.reference, dataset, budget, planned.empty() ? 0 : planned.front()) !=
         nullptr) {
       last = effect;
-      challenger_diverged = gone;
-      verdict.seeds = seeds;
+      challenger_diverged = pairs.challenger_diverged;
+      verdict.seeds = pairs.seeds;
       verdict.budgets = {budget};
     }
     verdict.per_budget.push_back(row);
@@ -133,9 +117,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
       default:
         measured += ", and the direction is not settled";
         verdict.pairs_needed = more_pairs(last, claimed, alpha);
-        measured += *verdict.pairs_needed > 1000 ? "; more than 1000 pairs would be needed"
-                                                 : "; " + std::to_string(*verdict.pairs_needed) +
-                                                       " pairs would settle it with 80 % power";
+        measured += pairs_needed_text(*verdict.pairs_needed);
     }
   }
   measured += ".";

@@ -6,7 +6,8 @@
 //   by the budgets), or every challenger run diverged INCONCLUSIVE    otherwise
 #include <cmath>
 
-#include "suite/judge/claim.h"
+#include "suite/judge/claim_rules.h"
+#include "suite/judge/paired.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -22,37 +23,21 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
                    {"how", "margin written in the table"},
                    {"where", evidence.input.table_file}};
 
-  std::vector<int64_t> budgets;
-  for (const int64_t budget : evidence.budgets(claim.challenger, dataset))
-    for (const int64_t other : evidence.budgets(claim.reference, dataset))
-      if (budget == other) budgets.push_back(budget);
+  const std::vector<int64_t> budgets = evidence.common_budgets(claim.arms, dataset);
   verdict.budgets = budgets;
 
   bool all_pass = !budgets.empty(), some_excluded = false;
   double worst_high = -std::numeric_limits<double>::infinity(), worst_s = 0;
   int64_t worst_budget = 0, fewest = static_cast<int64_t>(planned.size());
   for (const int64_t budget : budgets) {
-    std::vector<double> differences;
-    int challenger_diverged = 0, reference_diverged = 0;
-    for (const int64_t seed : planned) {
-      const Record* a = evidence.find(claim.challenger, dataset, budget, seed);
-      const Record* b = evidence.find(claim.reference, dataset, budget, seed);
-      if (a == nullptr || b == nullptr || !a->usable() || !b->usable()) continue;
-      challenger_diverged += a->diverged();
-      reference_diverged += b->diverged();
-      if (!a->diverged() && !b->diverged())
-        differences.push_back(a->validation_loss() - b->validation_loss());
-    }
+    const PairedLosses pairs =
+        paired_losses(evidence, claim.challenger, claim.reference, dataset, budget);
+    const std::vector<double> differences = pairs.differences();
+    const int challenger_diverged = pairs.challenger_diverged,
+              reference_diverged = pairs.reference_diverged;
     fewest = std::min<int64_t>(fewest, static_cast<int64_t>(differences.size()));
-    Json row{{"budget", budget},
-             {"counts", true},
-             {"n", differences.size()},
-             {"estimate", nullptr},
-             {"low", nullptr},
-             {"high", nullptr},
-             {"bound", challenger_diverged > 0 ? ">=" : ""},
-             {"challenger_diverged", challenger_diverged},
-             {"reference_diverged", reference_diverged}};
+    Json row = paired_row(budget, pairs);
+    if (challenger_diverged > 0) row["bound"] = ">=";
     Interval interval;
     double shown =
                differences.empty() ? std::numeric_limits<double>::infinity() : mean(differences),

@@ -8,7 +8,7 @@
 // the ladder a pair gives a bound.
 #include <cmath>
 
-#include "suite/judge/claim.h"
+#include "suite/judge/claim_rules.h"
 #include "suite/judge/paper_estimator.h"
 #include "suite/judge/text.h"
 

@@ -80,31 +80,30 @@ int Tuning::trials(const std::string& arm, const std::string& dataset) const {
   return n;
 }
 
-std::vector<std::string> Tuning::problems(const JudgeInput& input, const std::string& challenger,
-                                          const std::string& reference,
+std::vector<std::string> Tuning::problems(const JudgeInput& input,
+                                          const std::vector<std::string>& arms,
                                           const std::string& dataset) const {
   std::vector<std::string> all;
   if (!swept()) {
     if (input.peak_lr_source.empty()) all.push_back("this tier has no learning-rate sweep");
     return all;
   }
-  for (const auto& arm : {challenger, reference}) {
+  std::map<int64_t, std::map<std::string, int>> effort;  // [budget][arm]: trials
+  for (const auto& arm : arms) {
     const auto points_of_arm = of(arm, dataset);
     if (points_of_arm.empty()) all.push_back(arm + " on " + dataset + " was never swept");
-    for (const auto* point : points_of_arm)
+    for (const auto* point : points_of_arm) {
       all.insert(all.end(), point->problems.begin(), point->problems.end());
+      effort[point->token_budget][arm] += point->num_trials();
+    }
   }
-  std::map<int64_t, std::pair<int, int>> effort;  // [budget]: trials of the two arms
-  for (const auto* point : of(challenger, dataset))
-    effort[point->token_budget].first += point->num_trials();
-  for (const auto* point : of(reference, dataset))
-    effort[point->token_budget].second += point->num_trials();
-  for (const auto& [budget, trials] : effort)
-    if (trials.first != trials.second)
-      all.push_back("unequal effort at " + tokens_text(static_cast<double>(budget)) + " on " +
-                    dataset + ": " + count_text(static_cast<size_t>(trials.first), "trial") +
-                    " of " + challenger + ", " + std::to_string(trials.second) + " of " +
-                    reference);
+  for (auto& [budget, trials] : effort)
+    for (const auto& arm : arms)
+      if (trials[arm] != trials[arms.front()])
+        all.push_back("unequal effort at " + tokens_text(static_cast<double>(budget)) + " on " +
+                      dataset + ": " +
+                      count_text(static_cast<size_t>(trials[arms.front()]), "trial") + " of " +
+                      arms.front() + ", " + std::to_string(trials[arm]) + " of " + arm);
   return all;
 }
 
@@ -115,8 +114,12 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
   for (const auto& record : sweep)
     grouped[{record.run.arm, record.run.dataset, record.run.token_budget}][record.run.peak_lr]
         .push_back(&record);
-  std::set<int64_t> verdict_seeds;
-  for (const auto& run : input.runs) verdict_seeds.insert(run.seed);
+  std::map<std::string, std::set<int64_t>> verdict_seeds;  // [dataset]
+  std::set<std::pair<std::string, std::string>> decided;   // arm and dataset
+  for (const auto& run : input.runs) {
+    verdict_seeds[run.dataset].insert(run.seed);
+    decided.insert({run.arm, run.dataset});
+  }
 
   Tuning tuning;
   for (const auto& [key, by_rate] : grouped) {
@@ -147,7 +150,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
                                count_text(static_cast<size_t>(point.num_trials()), "trial") +
                                " missing");
     for (const int64_t seed : seeds)
-      if (verdict_seeds.contains(seed))
+      if (verdict_seeds[point.dataset].contains(seed))
         point.problems.push_back(place(point) + ": seed " + std::to_string(seed) +
                                  " of the sweep is also one of the verdict's");
     choose(point);
@@ -156,10 +159,13 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
       if (const auto dataset = arm->second.find(point.dataset); dataset != arm->second.end())
         for (const auto& entry : dataset->second)
           if (entry.token_budget == point.token_budget) point.table_lr = entry.peak_lr;
-    if (!point.table_lr)
+    // Without a run that wants a tuned rate, the sweep itself is the experiment.
+    const bool wanted = decided.contains({point.arm, point.dataset});
+    if (!point.table_lr && wanted)
       point.problems.push_back(
           place(point) + ": the table holds no peak_lr for this budget; run `normbench tune`");
-    else if (point.complete && std::abs(*point.table_lr - point.chosen_lr) > 1e-9 * point.chosen_lr)
+    if (point.table_lr && point.complete &&
+        std::abs(*point.table_lr - point.chosen_lr) > 1e-9 * point.chosen_lr)
       point.problems.push_back(place(point) + ": the table's peak_lr " +
                                rate_text(*point.table_lr) + " is not what the sweep says, " +
                                rate_text(point.chosen_lr) + "; run `normbench tune`");

@@ -48,9 +48,9 @@ struct Tuning {
   bool swept() const { return !points.empty(); }
   std::vector<const SweepPoint*> of(const std::string& arm, const std::string& dataset) const;
   int trials(const std::string& arm, const std::string& dataset) const;
-  /// Why the comparison of two arms on a dataset is not one of tuned arms; empty when it is.
-  std::vector<std::string> problems(const JudgeInput& input, const std::string& challenger,
-                                    const std::string& reference, const std::string& dataset) const;
+  /// Why the comparison of these arms on a dataset is not one of tuned arms; empty when it is.
+  std::vector<std::string> problems(const JudgeInput& input, const std::vector<std::string>& arms,
+                                    const std::string& dataset) const;
 };
 
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep);

@@ -16,6 +16,12 @@ std::string fixed(double value, int digits) {
   return buffer.data();
 }
 
+std::string plain_text(double value) {
+  std::array<char, 64> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.6g", value);
+  return buffer.data();
+}
+
 std::string tokens_text(double tokens) {
   double scaled = tokens;
   std::string unit;

@@ -8,6 +8,8 @@ namespace normbench {
 
 /// "1.234"; "-" for NaN, "inf" for infinity.
 std::string fixed(double value, int digits);
+/// Six significant digits, as short as they are: "2", "-0.0528", "1.2e-16".
+std::string plain_text(double value);
 /// "512", "65.5 k", "1.05 M", "10.5 B".
 std::string tokens_text(double tokens);
 /// "3 runs", "1 run".

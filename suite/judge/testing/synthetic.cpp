@@ -21,6 +21,38 @@ double noise(const std::string& words) {
   return sum - 6;
 }
 
+Json manifest_of(const RunRef& run, const SyntheticOptions& options) {
+  return {{"schema", "normbench-run-1"},
+          {"run_id", run.run_id},
+          {"name", run.name},
+          {"config", synthetic_config(run)},
+          {"data",
+           {{"train_digest", "t"}, {"validation_digest", "v"}, {"validation_slice_digest", "s"}}},
+          {"numeric_class", options.numeric_class},
+          {"perf_class", "one core of a test"},
+          {"fingerprint", {{"cpu", "invented"}}},
+          {"build", {{"version", "0"}}},
+          {"numeric_digest", "digest of " + run.arm},
+          {"parameters", 327680}};
+}
+
+void write_sealed(const std::string& runs_folder, const RunRef& run, Json manifest,
+                  std::vector<std::string> lines, Json summary, const RecordEdit& edit) {
+  if (edit.manifest) edit.manifest(manifest);
+  if (edit.lines) edit.lines(lines);
+  if (edit.summary) edit.summary(summary);
+  const std::string folder = runs_folder + "/" + run.run_id;
+  std::filesystem::remove_all(folder);
+  make_folders(folder);
+  RecordWriter writer(folder + "/steps.jsonl.zst", 0);
+  for (const auto& line : lines) writer.append(Json::parse(line));
+  writer.flush();
+  write_json(folder + "/manifest.json", manifest);
+  write_json(folder + "/summary.json", sealed_summary(manifest, lines, summary));
+}
+
+}  // namespace
+
 RunRef planned(RunRef run, const std::string& name) {
   run.run_id = run_id_of(synthetic_config(run));
   run.name = name + "." + run.arm + "." + run.dataset + "." + std::to_string(run.token_budget) +
@@ -28,9 +60,23 @@ RunRef planned(RunRef run, const std::string& name) {
   return run;
 }
 
-}  // namespace
+RunRef measurement_run(const std::string& name, int64_t seed) {
+  RunRef run;
+  run.task = "invented";
+  run.arm = name;
+  run.seed = seed;
+  run.run_id = run_id_of(synthetic_config(run));
+  run.name = "run.angpt.convergence.cpu." + name + ".s" + std::to_string(seed);
+  return run;
+}
 
 Json synthetic_config(const RunRef& run) {
+  if (!run.task.empty())
+    return Json{{"task", run.task},
+                {"options", {{"of", run.arm}}},
+                {"seed", run.seed},
+                {"device", "cpu"},
+                {"threads", 1}};
   return Json{{"model", run.arm},
               {"model_options", Json::object()},
               {"dataset", run.dataset},
@@ -45,9 +91,11 @@ Json synthetic_config(const RunRef& run) {
 double synthetic_loss(const SyntheticOptions& options, const RunRef& run) {
   const double tokens = static_cast<double>(run.token_budget) * options.token_ratio.at(run.arm);
   const double off = std::log2(run.peak_lr / options.best_lr);
-  return 1.7 + 690 * std::pow(tokens, -.42) + .09 * off * off +
-         options.seed_sd * noise(run.arm + run.dataset + std::to_string(run.token_budget) + "s" +
-                                 std::to_string(run.seed));
+  const double loss =
+      1.7 + 690 * std::pow(tokens, -.42) + .09 * off * off +
+      options.seed_sd * noise(run.arm + run.dataset + std::to_string(run.token_budget) + "s" +
+                              std::to_string(run.seed));
+  return options.truth ? options.truth(run, loss) : loss;
 }
 
 JudgeInput synthetic_input(const SyntheticOptions& options) {
@@ -130,22 +178,12 @@ JudgeInput synthetic_input(const SyntheticOptions& options) {
 
 void write_record(const std::string& runs_folder, const RunRef& run,
                   const SyntheticOptions& options, const RecordEdit& edit) {
-  const double loss = synthetic_loss(options, run);
-  Json manifest{
-      {"schema", "normbench-run-1"},
-      {"run_id", run.run_id},
-      {"name", run.name},
-      {"config", synthetic_config(run)},
-      {"data",
-       {{"train_digest", "t"}, {"validation_digest", "v"}, {"validation_slice_digest", "s"}}},
-      {"numeric_class", options.numeric_class},
-      {"perf_class", "one core of a test"},
-      {"fingerprint", {{"cpu", "invented"}}},
-      {"build", {{"version", "0"}}},
-      {"numeric_digest", "digest of " + run.arm},
-      {"parameters", 327680}};
+  double loss = synthetic_loss(options, run);
+  const bool diverged = edit.diverged || std::isinf(loss);
+  if (std::isinf(loss)) loss = 9;
+  Json manifest = manifest_of(run, options);
   const int64_t all = run.token_budget / options.tokens_per_step,
-                steps = edit.diverged ? std::max<int64_t>(1, all / 3) : all;
+                steps = diverged ? std::max<int64_t>(1, all / 3) : all;
   std::vector<std::string> lines;
   for (int64_t i = 1; i <= steps; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(all);
@@ -160,7 +198,7 @@ void write_record(const std::string& runs_folder, const RunRef& run,
   }
   Json summary{{"schema", "normbench-summary-1"},
                {"run_id", run.run_id},
-               {"status", edit.diverged ? "diverged" : "finished"},
+               {"status", diverged ? "diverged" : "finished"},
                {"steps", steps},
                {"tokens", steps * options.tokens_per_step},
                {"validation_tokens", 65536},
@@ -174,21 +212,26 @@ void write_record(const std::string& runs_folder, const RunRef& run,
                {"steps_digest", xxh3_hex("steps of " + run.run_id)},
                {"weights_digest", "w"},
                {"sessions", 1}};
-  if (edit.diverged)
+  if (diverged)
     summary["diverged_at_step"] = steps;
   else
     summary["validation_loss"] = loss, summary["validation_loss_bits"] = double_bits(loss);
-  if (edit.manifest) edit.manifest(manifest);
-  if (edit.lines) edit.lines(lines);
-  if (edit.summary) edit.summary(summary);
-  const std::string folder = runs_folder + "/" + run.run_id;
-  std::filesystem::remove_all(folder);
-  make_folders(folder);
-  RecordWriter writer(folder + "/steps.jsonl.zst", 0);
-  for (const auto& line : lines) writer.append(Json::parse(line));
-  writer.flush();
-  write_json(folder + "/manifest.json", manifest);
-  write_json(folder + "/summary.json", sealed_summary(manifest, lines, summary));
+  write_sealed(runs_folder, run, manifest, lines, summary, edit);
+}
+
+void write_measurement(const std::string& runs_folder, const RunRef& run,
+                       const std::vector<Json>& rows, const Json& values, const RecordEdit& edit) {
+  std::vector<std::string> lines;
+  for (Json row : rows) {
+    row["row"] = lines.size() + 1;
+    lines.push_back(canonical(row));
+  }
+  const Json summary{{"schema", "normbench-summary-1"},
+                     {"run_id", run.run_id},
+                     {"status", "finished"},
+                     {"rows", lines.size()},
+                     {"values", values}};
+  write_sealed(runs_folder, run, manifest_of(run, {}), lines, summary, edit);
 }
 
 void write_all(const std::string& runs_folder, const JudgeInput& input,

@@ -23,6 +23,9 @@ struct SyntheticOptions {
   std::vector<std::string> datasets = {"gcide_1k"};
   std::string numeric_class = "x86-64-v3 libtorch-2.11.0";
   int64_t tokens_per_step = 65536;
+  /// The true loss of a run, from the one below; infinite: it diverges. Set it after
+  /// synthetic_input(), whose tuned rates come from the loss below.
+  std::function<double(const RunRef&, double loss)> truth = {};
 };
 
 /// Arms gpt_plus and angpt (and whatever token_ratio names), claims `speed_up` (published 1.40) and
@@ -46,5 +49,13 @@ void write_all(const std::string& runs_folder, const JudgeInput& input,
                const SyntheticOptions& options);
 /// The configuration behind a planned run; its hash is the run id.
 Json synthetic_config(const RunRef& run);
+/// The run with its id and name.
+RunRef planned(RunRef run, const std::string& name = "run.angpt.convergence.cpu");
+
+/// A measurement's run, and its record: `rows` without their number, named `values`.
+RunRef measurement_run(const std::string& name, int64_t seed);
+void write_measurement(const std::string& runs_folder, const RunRef& run,
+                       const std::vector<Json>& rows, const Json& values,
+                       const RecordEdit& edit = {});
 
 }  // namespace normbench::testing
