@@ -150,12 +150,11 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
   }
   const std::string build_id = fs::exists(project.worker()) ? xxh3_file(project.worker()) : "";
   for (const auto& run : planned.runs) {
-    if (input.numeric_digest.contains(run.arm) || run.run_id.empty()) continue;
+    if (input.canaries.contains(run.arm) || run.run_id.empty()) continue;
     const std::string file = project.canaries() + "/" + run_id_of(run.canary) + ".json";
     if (!fs::exists(file)) continue;
     const Json canary = read_json(file);
-    if (canary.value("build_id", "") == build_id)
-      input.numeric_digest[run.arm] = canary.at("numeric_digest").get<std::string>();
+    if (canary.value("build_id", "") == build_id) input.canaries[run.arm] = read_canary(canary);
   }
   return input;
 }

@@ -25,8 +25,8 @@ std::vector<int64_t> in_all(const std::vector<std::vector<int64_t>>& lists) {
 
 Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder) {
   Evidence evidence{input,
-                    load_records(runs_folder, input.runs, input.numeric_digest),
-                    load_records(runs_folder, input.sweep_runs, input.numeric_digest),
+                    load_records(runs_folder, input.runs, input.canaries),
+                    load_records(runs_folder, input.sweep_runs, input.canaries),
                     {}};
   evidence.tuning = read_sweep(input, evidence.sweep);
   // Step lines are checked by now; only those of the longest runs are looked at again, and of a

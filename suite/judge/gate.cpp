@@ -91,7 +91,7 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
   std::vector<RunRef> planned;
   for (const auto& run : input.runs)
     if (run.arm == arm) planned.push_back(run);
-  const auto runs = load_records(runs_folder, planned, input.numeric_digest);
+  const auto runs = load_records(runs_folder, planned, input.canaries);
   std::vector<std::string> faults;
   std::vector<double> p_values;
   std::vector<std::string> p_texts;

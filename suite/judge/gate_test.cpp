@@ -137,7 +137,7 @@ TEST_F(Gate, TwoArmsSwappedRecordsAreRedForBoth) {
 }
 
 TEST_F(Gate, AnOldRecordIsRed) {
-  input.numeric_digest["angpt"] = "digest of today";
+  input.canaries["angpt"].digest = "digest of today";
   expect_red("is stale");
   EXPECT_TRUE(check("gpt_plus").green());
 }
@@ -242,7 +242,7 @@ TEST_F(Gate, BlessRefusesWhatItMust) {
   std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
   refuses("is absent", reason);
   testing::write_record(runs.path(), run_of("angpt"), options);
-  input.numeric_digest["gpt_plus"] = "digest of today";
+  input.canaries["gpt_plus"].digest = "digest of today";
   refuses("is stale", reason);
 }
 

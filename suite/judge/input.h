@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "suite/base/canary_result.h"
 #include "suite/base/json.h"
 
 namespace normbench {
@@ -55,8 +56,8 @@ struct JudgeInput {
       peak_lr;     // [arm][dataset], sorted by budget
   Json claims;     // the table's "claims" array
   Json published;  // baselines/published/<paper>.json
-  std::map<std::string, std::string>
-      numeric_digest;  // [arm] of this build and machine; absent: unknown (offline judging)
+  std::map<std::string, CanaryResult>
+      canaries;  // [arm] of this build on this machine; absent: unknown (offline judging)
   Json deviations, not_tested;
   double alpha = 0.05;         // of every interval of this tier: 1 - alpha confidence, two-sided
   std::string peak_lr_source;  // not empty: where rates come from that this tier did not sweep

@@ -121,7 +121,7 @@ double number_in_line(const std::string& line, const std::string& key) {
 }
 
 Record load_record(const std::string& runs_folder, const RunRef& run,
-                   const std::optional<std::string>& numeric_digest) {
+                   const std::optional<CanaryResult>& canary) {
   Record record;
   record.run = run;
   const std::string folder = runs_folder + "/" + run.run_id;
@@ -172,11 +172,9 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
         double_bits(summary.at("validation_loss").get<double>()) !=
             summary.at("validation_loss_bits"))
       return damaged("the validation loss and its bits disagree");
-    if (numeric_digest && manifest.at("numeric_digest") != *numeric_digest)
-      return give_up(record, RecordState::kStale,
-                     "the run's numeric digest is " +
-                         manifest.at("numeric_digest").get<std::string>() + ", this build's is " +
-                         *numeric_digest + ": the arm computes something else today");
+    if (canary)
+      if (const auto why = staleness(manifest, *canary); !why.empty())
+        return give_up(record, RecordState::kStale, why);
     record.state = status == "finished" ? RecordState::kFinished : RecordState::kDiverged;
   } catch (const std::exception& e) {
     give_up(record, RecordState::kDamaged, e.what());
@@ -185,15 +183,15 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
 }
 
 std::vector<Record> load_records(const std::string& runs_folder, const std::vector<RunRef>& runs,
-                                 const std::map<std::string, std::string>& numeric_digests) {
+                                 const std::map<std::string, CanaryResult>& canaries) {
   std::vector<Record> records(runs.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i; (i = next++) < runs.size();) {
-      const auto digest = numeric_digests.find(runs[i].arm);
-      records[i] = load_record(
-          runs_folder, runs[i],
-          digest == numeric_digests.end() ? std::nullopt : std::optional(digest->second));
+      const auto canary = canaries.find(runs[i].arm);
+      records[i] =
+          load_record(runs_folder, runs[i],
+                      canary == canaries.end() ? std::nullopt : std::optional(canary->second));
     }
   };
   // Decompression and hashing of some hundred files: two threads keep a judgement of a large table

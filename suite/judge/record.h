@@ -39,15 +39,15 @@ struct Record {
 /// the configuration are one; seed, budget, dataset and rate of the configuration are the planned
 /// ones; every step line from 1 to the last is there, and the last one stands at the budget; the
 /// record digest. Of a measurement: task and seed are the planned ones, rows 1 to the last are
-/// there, its values are numbers. `numeric_digest`: that of the arm today; none = unknown, then
+/// there, its values are numbers. `canary`: that of the arm today; none = unknown, then
 /// staleness is not judged. Never throws for a bad record: the state says it.
 Record load_record(const std::string& runs_folder, const RunRef& run,
-                   const std::optional<std::string>& numeric_digest);
+                   const std::optional<CanaryResult>& canary);
 
 /// Loads many, and demotes to damaged what cannot be true together: two seeds with the same steps
 /// digest are one run and a copy of it; a run planned twice.
 std::vector<Record> load_records(const std::string& runs_folder, const std::vector<RunRef>& runs,
-                                 const std::map<std::string, std::string>& numeric_digests);
+                                 const std::map<std::string, CanaryResult>& canaries);
 
 /// `"loss":` of one canonical step line, without parsing the rest (a table has some 10^5 lines).
 double number_in_line(const std::string& line, const std::string& key);

@@ -176,7 +176,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
 
 TuneResult tune(const JudgeInput& input, const std::string& runs_folder) {
   const Tuning tuning =
-      read_sweep(input, load_records(runs_folder, input.sweep_runs, input.numeric_digest));
+      read_sweep(input, load_records(runs_folder, input.sweep_runs, input.canaries));
   TuneResult result;
   result.peak_lr = Json::object();
   result.complete = tuning.swept();

@@ -172,7 +172,8 @@ JudgeInput synthetic_input(const SyntheticOptions& options) {
       Json::array({{{"what", "width"}, {"paper", "1024"}, {"here", "64"}, {"why", "a CPU"}}});
   input.not_tested =
       Json::array({{{"what", "downstream accuracy"}, {"why", "needs the paper's data and size"}}});
-  for (const auto& arm : input.arms) input.numeric_digest[arm.name] = "digest of " + arm.name;
+  for (const auto& arm : input.arms)
+    input.canaries[arm.name] = {options.numeric_class, "digest of " + arm.name, {}};
   return input;
 }
 
