@@ -9,15 +9,16 @@ set(may_ops base)
 set(may_dist base ops)
 set(may_models base ops)
 set(may_optim base ops)
+set(may_measure base ops models)
 set(may_train base ops dist data models optim)
-set(may_app base judge data plan ops dist models optim train)
+set(may_app base judge data plan ops dist models optim measure train)
 
 # train knows contracts, never a concrete class.
 set(train_only "models/model.h" "optim/clip.h" "optim/optimizer.h" "optim/schedule.h" "data/batches.h" "data/shard.h"
   "suite/dist/communicator.h")
 
 set(errors "")
-set(folders base judge data plan ops dist models optim train app)
+set(folders base judge data plan ops dist models optim measure train app)
 foreach(folder ${folders})
   if(folder MATCHES "^(models|optim|data)$")
     set(path "${folder}")

@@ -1,0 +1,37 @@
+#include "suite/measure/measure.h"
+
+#include <cmath>
+
+namespace normbench {
+
+void Rows::add(Json row) {
+  NORMBENCH_CHECK(row.is_object() && !row.contains("row"), row.dump());
+  for (const auto& [column, entry] : row.items())
+    NORMBENCH_CHECK(entry.is_string() || (entry.is_number() && std::isfinite(entry.get<double>())),
+                    column + " = " + entry.dump());
+  row["row"] = rows_.size() + 1;
+  rows_.push_back(std::move(row));
+}
+
+void Rows::value(const std::string& name, double v) {
+  NORMBENCH_CHECK(std::isfinite(v), name);
+  NORMBENCH_CHECK(values_.emplace(name, v).second, "a second value called " + name);
+}
+
+const MeasureEntry& find_measure(const std::string& name) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const auto& entry : measure_registry()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+    all += (all.empty() ? "" : ", ") + entry.name;
+  }
+  const std::string near = nearest(name, names);
+  throw UserError({.what = "unknown measurement task",
+                   .where = "task",
+                   .found = "\"" + name + "\"",
+                   .expected = "one of: " + all,
+                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+}
+
+}  // namespace normbench
