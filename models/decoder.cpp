@@ -149,29 +149,51 @@ const torch::Tensor& Decoder::head_weight() const {
   return options_.tied_embeddings ? embed_->weight : head_->weight;
 }
 
-torch::Tensor Decoder::final_state(const torch::Tensor& tokens,
-                                   std::vector<torch::Tensor>* hidden) {
+torch::Tensor Decoder::embedded(const torch::Tensor& tokens) {
   auto h = embed_tokens(embed_->weight, tokens, compute_type());
   if (options_.learned_positions) {
     TORCH_CHECK(tokens.size(1) <= size_.context, "positions: ", tokens.size(1),
                 " tokens, but the context is ", size_.context);
     h = h + pos_->weight.narrow(0, 0, tokens.size(1)).to(h.scalar_type());
   }
-  if (options_.embed_scale) h = h * embed_scale_.to(h.scalar_type());
-  for (int64_t i = 0; i < size_.num_layers; ++i) {
+  return options_.embed_scale ? h * embed_scale_.to(h.scalar_type()) : h;
+}
+
+torch::Tensor Decoder::through(int64_t first, int64_t last, torch::Tensor h,
+                               std::vector<torch::Tensor>* hidden) {
+  for (int64_t i = first; i < last; ++i) {
     auto& b = blocks_[static_cast<size_t>(i)];
     h = block(i, *b->attn, *b->mlp, h);
     if (hidden) hidden->push_back(h);
   }
+  return h;
+}
+
+torch::Tensor Decoder::final_state(const torch::Tensor& h) {
   return options_.final_norm ? final_norm_->forward(h) : h;
 }
 
 torch::Tensor Decoder::logits(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden) {
-  return head_logits(final_state(tokens, hidden), head_weight());
+  const auto h = through(0, size_.num_layers, embedded(tokens), hidden);
+  return head_logits(final_state(h), head_weight());
 }
 
 torch::Tensor Decoder::loss(const torch::Tensor& tokens, const torch::Tensor& targets) {
-  return head_loss(final_state(tokens, nullptr), head_weight(), std::nullopt, targets);
+  return loss_from(0, embedded(tokens), targets);
+}
+
+torch::Tensor Decoder::stream_into(int64_t layer, const torch::Tensor& tokens) {
+  TORCH_CHECK(layer >= 0 && layer < size_.num_layers, "stream_into: block ", layer, " of ",
+              size_.num_layers);
+  return through(0, layer, embedded(tokens));
+}
+
+torch::Tensor Decoder::loss_from(int64_t first, const torch::Tensor& h,
+                                 const torch::Tensor& targets) {
+  TORCH_CHECK(first >= 0 && first < size_.num_layers, "loss_from: block ", first, " of ",
+              size_.num_layers);
+  const auto last = through(first, size_.num_layers, h);
+  return head_loss(final_state(last), head_weight(), std::nullopt, targets);
 }
 
 std::vector<ParameterGroup> Decoder::parameter_groups() {

@@ -104,6 +104,12 @@ class Decoder : public Model {
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets) override;
   std::vector<ParameterGroup> parameter_groups() override;
 
+  /// The residual stream that enters block `layer`, counted from 0, and loss() as a function of it:
+  /// loss(tokens, targets) = loss_from(i, stream_into(i, tokens), targets). For experiments on
+  /// activations. Stream and h: [B, T, D].
+  torch::Tensor stream_into(int64_t layer, const torch::Tensor& tokens);
+  torch::Tensor loss_from(int64_t first, const torch::Tensor& h, const torch::Tensor& targets);
+
  protected:
   /// Throws UserError when the heads of k and v do not divide those of q, or `norm_after` names
   /// what is no matrix of a block.
@@ -128,7 +134,11 @@ class Decoder : public Model {
   const ModelSize& size() const { return size_; }
 
  private:
-  torch::Tensor final_state(const torch::Tensor& tokens, std::vector<torch::Tensor>* hidden);
+  torch::Tensor embedded(const torch::Tensor& tokens);
+  /// Blocks first, ..., last - 1.
+  torch::Tensor through(int64_t first, int64_t last, torch::Tensor h,
+                        std::vector<torch::Tensor>* hidden = nullptr);
+  torch::Tensor final_state(const torch::Tensor& h);
   const torch::Tensor& head_weight() const;
 
   struct BlockImpl : torch::nn::Module {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/decoder.h"
 #include "models/layers.h"
 #include "models/model.h"
 
@@ -184,6 +185,27 @@ double change(Model& a, Model& b) {
     worst = std::max(worst, difference.item<double>());
   }
   return worst;
+}
+
+TEST(Decoders, LossContinuesFromTheStreamThatEntersABlock) {
+  const auto tokens = small_tokens(5), targets = small_tokens(11);
+  int num_decoders = 0;
+  for (const auto& entry : model_registry()) {
+    const auto model = std::dynamic_pointer_cast<Decoder>(small_in_double(entry.name));
+    if (!model) continue;
+    ++num_decoders;
+    std::vector<torch::Tensor> hidden;
+    model->logits(tokens, &hidden);
+    const double whole = model->loss(tokens, targets).item<double>();
+    const auto h = model->stream_into(1, tokens);
+    EXPECT_TRUE(h.equal(hidden[0])) << entry.name;
+    EXPECT_EQ(model->loss_from(1, h, targets).item<double>(), whole) << entry.name;
+    EXPECT_EQ(model->loss_from(0, model->stream_into(0, tokens), targets).item<double>(), whole);
+    EXPECT_NE(model->loss_from(0, h, targets).item<double>(), whole) << entry.name;
+    EXPECT_THROW(model->loss_from(kSmall.num_layers, h, targets), c10::Error);
+    EXPECT_THROW(model->stream_into(-1, tokens), c10::Error);
+  }
+  EXPECT_GE(num_decoders, 8);
 }
 
 // arXiv 2505.22014 v2: the exact norms of q, k and of both branches cancel these factors, forward

@@ -64,6 +64,13 @@ std::string check_op_parity(ParityCase& golden);
 std::string check_optim_parity(ParityCase& golden);
 std::string check_schedule_parity(ParityCase& golden);
 
+// Parts of them: activation Hessians of one layer, and of a network (its config and its tensors).
+class Decoder;
+void check_layer_hessian(ParityCase& golden, const JsonObject& config);
+void read_network_hessian(const JsonObject& config);
+void check_network_hessian(ParityCase& golden, Decoder& model, const torch::Tensor& tokens,
+                           const torch::Tensor& targets);
+
 /// Throws UserError unless the config's `key` is `expected` (absent is right too).
 template <class T>
 void require_value(const JsonObject& config, const std::string& key, const T& expected) {

@@ -238,6 +238,8 @@ bool read_parity_decoder(ParityCase& golden, const JsonObject& config, ParityMod
   reader->read(golden, config, what);
   fix(config, {{"causal", true}, {"head_bias", false}, {"norm_weight", true}});
   require_value<std::string>(config, "qk_norm_order", "before_rope");
+  what.hessian = config.has("hessian_wrt");
+  if (what.hessian) read_network_hessian(config);
   config.finish();
   return true;
 }

@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "models/angpt_folded.h"
+#include "models/decoder.h"
 #include "models/layers.h"
 #include "optim/clip.h"
 #include "optim/optimizer.h"
@@ -97,6 +98,10 @@ std::string check_model_parity(ParityCase& golden) {
   const auto tokens = golden.input("input.tokens"), targets = golden.input("input.targets");
   require_shape("input.tokens", tokens, {what.batch, what.size.context});
   require_shape("input.targets", targets, {what.batch, what.size.context});
+  if (what.hessian) {
+    check_network_hessian(golden, dynamic_cast<Decoder&>(*model), tokens, targets);
+    return "hessian of " + what.name;
+  }
 
   std::vector<torch::Tensor> hidden;
   const auto logits = model->logits(tokens, &hidden);

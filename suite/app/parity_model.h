@@ -18,6 +18,7 @@ struct ParityModel {
   int64_t batch = 0;  // B
   // Leaf of a parameter whose gradient is zero in exact arithmetic: the file holds rounding noise.
   std::string vanishing_gradient;
+  bool hessian = false;  // the file holds an activation Hessian instead of gradients
   bool has_optimizer = false;
   std::vector<double> lr;  // one a step
   Json optimizer_options;  // of adamw

@@ -18,7 +18,7 @@ set(train_only "models/model.h" "optim/clip.h" "optim/optimizer.h" "optim/schedu
   "suite/dist/communicator.h")
 
 set(errors "")
-set(folders base judge data plan ops dist models optim train app)
+set(folders base judge data plan ops dist models optim measure train app)
 foreach(folder ${folders})
   if(folder MATCHES "^(models|optim|data)$")
     set(path "${folder}")

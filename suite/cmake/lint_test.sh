@@ -71,6 +71,10 @@ tree suite/judge/a.cpp '  #  include <torch/types.h>\n'
 layers red "judge sees torch"
 tree models/a.h '#include "optim/adamw.h"\n'
 layers red "models see optim"
+tree suite/measure/a.cpp '#include "models/decoder.h"\n'
+layers green "measure sees an architecture"
+tree suite/measure/a.cpp '#include "suite/train/trainer.h"\n'
+layers red "measure sees the training loop"
 tree suite/train/a.cpp '#include "models/ngpt.h"\n'
 layers red "train sees a concrete model"
 tree suite/train/a.cpp '#include "models/model.h"\n'

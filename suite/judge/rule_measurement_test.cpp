@@ -65,10 +65,10 @@ TEST(MeasurementRecord, IsBelievedOnlyWhenWholeAndThePlannedOne) {
   other.task = "another";
   EXPECT_NE(state(load_record(folder.path(), other, std::nullopt)).find("configuration's task"),
             std::string::npos);
-  EXPECT_NE(
-      state(load_record(folder.path(), run, CanaryResult{options.numeric_class, "new digest", {}}))
-          .find("stale"),
-      std::string::npos);
+  EXPECT_NE(state(load_record(folder.path(), run,
+                              CanaryResult{SyntheticOptions{}.numeric_class, "new digest", {}}))
+                .find("stale"),
+            std::string::npos);
   const std::string summary = folder.path(run.run_id) + "/summary.json";
   Json edited = read_json(summary);
   edited["values"]["worst"] = 0.0;

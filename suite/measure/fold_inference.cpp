@@ -40,7 +40,7 @@ void move_scales_(Model& model, uint64_t seed) {
 
 }  // namespace
 
-void fold_inference(const FoldInferenceOptions& o, uint64_t seed, Rows& rows) {
+void measure_fold_inference(const FoldInferenceOptions& o, uint64_t seed, Rows& rows) {
   if (o.rounds < 1 || o.batch_sequences < 1)
     throw UserError({.what = "nothing to time",
                      .where = "fold_inference",
@@ -86,6 +86,12 @@ void fold_inference(const FoldInferenceOptions& o, uint64_t seed, Rows& rows) {
   rows.value("angpt_seconds", median(angpt_seconds));
   rows.value("folded_seconds", median(folded_seconds));
   rows.value("gpt_plus_seconds", median(gpt_plus_seconds));
+}
+
+MeasureEntry fold_inference() {
+  return measure_entry<FoldInferenceOptions, measure_fold_inference>(
+      "fold_inference", "arXiv 2505.22014 v2, section 4.2: constants folded into weights",
+      {.num_layers = 1, .width = 16, .mlp_width = 32, .context = 8, .vocabulary = 32, .rounds = 1});
 }
 
 }  // namespace normbench

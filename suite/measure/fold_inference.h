@@ -32,6 +32,8 @@ struct FoldInferenceOptions {
 
 /// Weights are those of anGPT's start, with alpha, s_z and g moved off their first values (a folded
 /// constant that is 1 would prove nothing); fp32.
-void fold_inference(const FoldInferenceOptions& options, uint64_t seed, Rows& rows);
+void measure_fold_inference(const FoldInferenceOptions& options, uint64_t seed, Rows& rows);
+
+MeasureEntry fold_inference();
 
 }  // namespace normbench

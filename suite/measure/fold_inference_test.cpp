@@ -15,7 +15,7 @@ const FoldInferenceOptions kSmall = {.num_layers = 2,
 
 TEST(FoldInference, LogitsAgreeInFp32AndEveryRoundIsARow) {
   Rows rows;
-  fold_inference(kSmall, 0, rows);
+  measure_fold_inference(kSmall, 0, rows);
   EXPECT_EQ(rows.rows().size(), 3u);
   EXPECT_LT(rows.values().at("max_relative_error"), 1e-6);
   // Two ways of rounding are not the same bits: an error of exactly 0 would be a comparison of one
@@ -29,10 +29,10 @@ TEST(FoldInference, RefusesNothingToTime) {
   FoldInferenceOptions none = kSmall;
   none.rounds = 0;
   Rows rows;
-  EXPECT_THROW(fold_inference(none, 0, rows), UserError);
+  EXPECT_THROW(measure_fold_inference(none, 0, rows), UserError);
   FoldInferenceOptions uneven = kSmall;
   uneven.num_heads = 3;
-  EXPECT_THROW(fold_inference(uneven, 0, rows), UserError);
+  EXPECT_THROW(measure_fold_inference(uneven, 0, rows), UserError);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ double mean_norm(const torch::Tensor& y) { return y.norm(2, 1).mean().item<doubl
 
 }  // namespace
 
-void nu_error(const NuErrorOptions& o, uint64_t seed, Rows& rows) {
+void measure_nu_error(const NuErrorOptions& o, uint64_t seed, Rows& rows) {
   if (o.width < 1 || o.head_width < 1 || o.mlp_width < 1 || o.matrices < 1 || o.inputs < 1 ||
       o.width % o.head_width != 0)
     throw UserError({.what = "sizes that no model has",
@@ -64,6 +64,12 @@ void nu_error(const NuErrorOptions& o, uint64_t seed, Rows& rows) {
     return mean_norm((x + o.alpha * (b - x)) /
                      std::sqrt(o.alpha * o.alpha + (1 - o.alpha) * (1 - o.alpha)));
   });
+}
+
+MeasureEntry nu_error() {
+  return measure_entry<NuErrorOptions, measure_nu_error>(
+      "nu_error", "arXiv 2505.22014 v2, Table N.2: by how much each nu misses",
+      {.width = 32, .head_width = 16, .mlp_width = 64, .matrices = 1, .inputs = 4});
 }
 
 }  // namespace normbench

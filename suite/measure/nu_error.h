@@ -33,6 +33,8 @@ struct NuErrorOptions {
   }
 };
 
-void nu_error(const NuErrorOptions& options, uint64_t seed, Rows& rows);
+void measure_nu_error(const NuErrorOptions& options, uint64_t seed, Rows& rows);
+
+MeasureEntry nu_error();
 
 }  // namespace normbench
