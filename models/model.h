@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "suite/base/options.h"
@@ -56,6 +57,13 @@ class Model : public torch::nn::Module {
 
   /// Every parameter once, in the order of the equations, with decay and constraint.
   virtual std::vector<ParameterGroup> parameter_groups() = 0;
+
+  /// Once after every optimiser step, when the weights are constrained again: what changes without
+  /// a gradient, such as the correction bias of a router.
+  virtual void after_step() {}
+
+  /// Small tensors by name that say how the model is doing, cheap to read after a step.
+  virtual std::vector<std::pair<std::string, torch::Tensor>> diagnostics() { return {}; }
 
   /// Type in which matrices are multiplied and activations held (fp32, bf16, or fp64 for parity);
   /// weights stay masters.

@@ -59,10 +59,16 @@ class ParityCase {
 };
 
 // One checker a kind of file. Each returns the report's kind.
+std::string check_hybrid_parity(ParityCase& golden);
 std::string check_model_parity(ParityCase& golden);
 std::string check_op_parity(ParityCase& golden);
 std::string check_optim_parity(ParityCase& golden);
 std::string check_schedule_parity(ParityCase& golden);
+
+// Operators of the hybrids, called by check_op_parity().
+void check_balance_parity(ParityCase& golden, const JsonObject& config);
+void check_conv_parity(ParityCase& golden, const JsonObject& config);
+void check_ssd_parity(ParityCase& golden, const JsonObject& config);
 
 /// Throws UserError unless the config's `key` is `expected` (absent is right too).
 template <class T>
