@@ -58,8 +58,11 @@ class Model : public torch::nn::Module {
   /// Every parameter once, in the order of the equations, with decay and constraint.
   virtual std::vector<ParameterGroup> parameter_groups() = 0;
 
-  /// Small tensors that say how a run is doing ("attn.alpha": [layers]), for the record. Costs
-  /// nothing until asked.
+  /// Once after every optimiser step, when the weights are constrained again: what changes without
+  /// a gradient, such as the correction bias of a router.
+  virtual void after_step() {}
+
+  /// Small tensors by name that say how the model is doing, cheap to read after a step.
   virtual std::vector<std::pair<std::string, torch::Tensor>> diagnostics() { return {}; }
 
   /// Type in which matrices are multiplied and activations held (fp32, bf16, or fp64 for parity);

@@ -134,8 +134,10 @@ TEST(Models, LogitsDoNotDependOnLaterTokens) {
                      (after.select(1, changed) + 1) % kSmall.vocabulary);
     const auto difference =
         (model->logits(before) - model->logits(after)).abs().amax({0, 2});  // [T]
-    // Every sum over earlier tokens has the same terms in the same order: equal bits.
-    EXPECT_EQ(difference.narrow(0, 0, changed).max().item<double>(), 0) << entry.name;
+    // Every sum over earlier tokens has the same terms in the same order: equal bits. A product of
+    // an expert has other rows when a later token chooses another one, and may round differently.
+    const double rounding = entry.default_options.contains("num_experts") ? 1e-14 : 0;
+    EXPECT_LE(difference.narrow(0, 0, changed).max().item<double>(), rounding) << entry.name;
     EXPECT_GT(difference.narrow(0, changed, kSmall.context - changed).min().item<double>(), 1e-9)
         << entry.name;
   }
@@ -396,8 +398,12 @@ TEST(Models, OnlyMatricesDecay) {
     // Two papers let it act on everything.
     const Json options =
         entry.default_options.contains("decay") ? Json{{"decay", "matrices"}} : Json::object();
-    for (const auto& group : make(entry.name, kSmall, options)->parameter_groups())
-      EXPECT_EQ(group.decay, group.tensor.dim() == 2) << entry.name << " " << group.name;
+    for (const auto& group : make(entry.name, kSmall, options)->parameter_groups()) {
+      // A convolution is a matrix to Megatron-LM; s_qk is a vector for each head.
+      const bool convolution = is_named(group.name, "conv.weight") && entry.name != "ngpt_hybrid";
+      const bool matrix = group.tensor.dim() == 2 && !is_named(group.name, "qk_scale");
+      EXPECT_EQ(group.decay, matrix || convolution) << entry.name << " " << group.name;
+    }
   }
   for (const std::string name : {"simplegpt", "dyt"})
     for (const auto& group : make(name, kSmall)->parameter_groups())

@@ -5,11 +5,14 @@
 #include "models/deepnorm.h"
 #include "models/dyt.h"
 #include "models/gpt_plus.h"
+#include "models/hybrid_prenorm.h"
 #include "models/llama_prenorm.h"
 #include "models/lnscaling.h"
+#include "models/mamba2_lm.h"
 #include "models/model.h"
 #include "models/nanogpt.h"
 #include "models/ngpt.h"
+#include "models/ngpt_hybrid.h"
 #include "models/olmo2.h"
 #include "models/postnorm.h"
 #include "models/simplegpt.h"
@@ -36,11 +39,15 @@ const std::vector<ModelEntry>& model_registry() {
       entry<Deepnorm, DeepnormOptions>("deepnorm", "arXiv 2203.00555, Figure 2"),
       entry<Dyt, DytOptions>("dyt", "arXiv 2503.10622 (DyT), arXiv 2512.10938 (Derf)"),
       entry<GptPlus, GptPlusOptions>("gpt_plus", "arXiv 2505.22014 v2, Table 1"),
+      entry<HybridPrenorm, HybridPrenormOptions>(
+          "hybrid_prenorm", "arXiv 2512.20848 (Nemotron-3 Nano), the baseline of arXiv 2608.01284"),
       entry<LlamaPrenorm, LlamaPrenormOptions>(
           "llama_prenorm", "NVIDIA/ngpt ed19eb2, the baseline of arXiv 2410.01131"),
       entry<Lnscaling, LnscalingOptions>("lnscaling", "arXiv 2502.05795"),
+      entry<Mamba2Lm, Mamba2LmOptions>("mamba2", "arXiv 2405.21060"),
       entry<Nanogpt, NanogptOptions>("nanogpt", "karpathy/nanoGPT 3adf61e (GPT-2)"),
       entry<Ngpt, NgptOptions>("ngpt", "arXiv 2410.01131 v2, sections 2.1-2.6"),
+      entry<NgptHybrid, NgptHybridOptions>("ngpt_hybrid", "arXiv 2608.01284"),
       entry<Olmo2, Olmo2Options>("olmo2", "arXiv 2501.00656, section 2"),
       entry<Postnorm, PostnormOptions>("postnorm", "arXiv 1706.03762; arXiv 2502.05795"),
       entry<Simplegpt, SimplegptOptions>("simplegpt", "arXiv 2602.01212"),

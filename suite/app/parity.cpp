@@ -16,8 +16,13 @@ struct Checker {
   const char* kind;  // the file's `model`
   std::string (*check)(ParityCase& golden);
 };
-constexpr Checker kCheckers[] = {
-    {"op", check_op_parity}, {"optim", check_optim_parity}, {"schedule", check_schedule_parity}};
+constexpr Checker kCheckers[] = {{"hybrid_prenorm", check_hybrid_parity},
+                                 {"mamba2", check_hybrid_parity},
+                                 {"moe_sigmoid", check_hybrid_parity},
+                                 {"ngpt_hybrid", check_hybrid_parity},
+                                 {"op", check_op_parity},
+                                 {"optim", check_optim_parity},
+                                 {"schedule", check_schedule_parity}};
 
 std::string exponent(double value) {
   char text[32];

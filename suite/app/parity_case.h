@@ -59,6 +59,7 @@ class ParityCase {
 };
 
 // One checker a kind of file. Each returns the report's kind.
+std::string check_hybrid_parity(ParityCase& golden);
 std::string check_model_parity(ParityCase& golden);
 std::string check_op_parity(ParityCase& golden);
 std::string check_optim_parity(ParityCase& golden);
@@ -70,6 +71,11 @@ void check_layer_hessian(ParityCase& golden, const JsonObject& config);
 void read_network_hessian(const JsonObject& config);
 void check_network_hessian(ParityCase& golden, Decoder& model, const torch::Tensor& tokens,
                            const torch::Tensor& targets);
+
+// Operators of the hybrids, called by check_op_parity().
+void check_balance_parity(ParityCase& golden, const JsonObject& config);
+void check_conv_parity(ParityCase& golden, const JsonObject& config);
+void check_ssd_parity(ParityCase& golden, const JsonObject& config);
 
 /// Throws UserError unless the config's `key` is `expected` (absent is right too).
 template <class T>

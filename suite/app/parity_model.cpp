@@ -11,11 +11,6 @@
 
 namespace normbench {
 
-namespace {
-
-/// "" for the first batch, ".1", ".2" for later ones.
-std::string batch_suffix(size_t i) { return i == 0 ? "" : "." + std::to_string(i); }
-
 void require_shape(const std::string& name, const torch::Tensor& found, at::IntArrayRef expected) {
   if (found.sizes() == expected) return;
   const auto text = [](at::IntArrayRef shape) { return Json(shape.vec()).dump(); };
@@ -35,10 +30,6 @@ void load_parameters(ParityCase& golden, const std::vector<ParameterGroup>& grou
   }
 }
 
-void clear_gradients(const std::vector<ParameterGroup>& groups) {
-  for (const auto& group : groups) group.tensor.mutable_grad() = torch::Tensor();
-}
-
 void check_constraint(ParityCase& golden, const std::vector<ParameterGroup>& groups) {
   for (const auto& group : groups) {
     if (!golden.has("unconstrained." + group.name)) continue;
@@ -47,6 +38,15 @@ void check_constraint(ParityCase& golden, const std::vector<ParameterGroup>& gro
     constrain_(copy);
     golden.expect("constrained." + group.name, copy.tensor);
   }
+}
+
+namespace {
+
+/// "" for the first batch, ".1", ".2" for later ones.
+std::string batch_suffix(size_t i) { return i == 0 ? "" : "." + std::to_string(i); }
+
+void clear_gradients(const std::vector<ParameterGroup>& groups) {
+  for (const auto& group : groups) group.tensor.mutable_grad() = torch::Tensor();
 }
 
 /// Clip, update, constraint, as often as the file has learning rates; the gradients of the first

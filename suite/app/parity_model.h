@@ -30,6 +30,13 @@ struct ParityModel {
 /// it does not know.
 ParityModel read_parity_model(ParityCase& golden);
 
+/// Throws UserError unless a tensor of the file has the shape that its config says.
+void require_shape(const std::string& name, const torch::Tensor& found, at::IntArrayRef expected);
+/// Sets every weight to the file's param.<name>.
+void load_parameters(ParityCase& golden, const std::vector<ParameterGroup>& groups);
+/// Imposes each weight's constraint on unconstrained.<name> and compares with constrained.<name>.
+void check_constraint(ParityCase& golden, const std::vector<ParameterGroup>& groups);
+
 /// The part of it for un-normalised decoders, whose files have keys of their own; false when the
 /// file is none of them.
 bool read_parity_decoder(ParityCase& golden, const JsonObject& config, ParityModel& what);

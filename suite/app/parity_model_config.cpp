@@ -247,7 +247,7 @@ ParityModel read_parity_model(ParityCase& golden) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& r) { return golden.kind() == r.model; });
   if (reader == std::end(kReaders)) {
-    std::string all = "op, optim, schedule";
+    std::string all = "hybrid_prenorm, mamba2, moe_sigmoid, ngpt_hybrid, op, optim, schedule";
     for (const auto& r : kReaders) all += std::string(", ") + r.model;
     for (const auto& kind : parity_decoder_kinds())
       if (kind != "llama_prenorm") all += ", " + kind;

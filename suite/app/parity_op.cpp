@@ -282,6 +282,7 @@ struct Op {
 };
 constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
                        {"asc", check_asc},
+                       {"causal_conv1d_silu", check_conv_parity},
                        {"derf", check_derf},
                        {"dyt", check_dyt},
                        {"hessian_linear", check_layer_hessian},
@@ -289,11 +290,13 @@ constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
                        {"l2norm", check_l2norm},
                        {"layernorm", check_layernorm},
                        {"lgp", check_lgp},
+                       {"moe_balance", check_balance_parity},
                        {"ngpt_lerp", check_ngpt_lerp},
                        {"norms", check_norms},
                        {"rmsnorm", check_rmsnorm},
                        {"rope", check_rope},
                        {"simplenorm", check_simplenorm},
+                       {"ssd", check_ssd_parity},
                        {"weight_constraint", check_weight_constraint}};
 
 }  // namespace

@@ -182,6 +182,7 @@ StepResult train_step(Training& training, const RunConfig& c, const Batches& bat
   if (result.diverged) return result;
   training.optimizer->step(training.learning_rate(t));
   for (const auto& group : training.groups) constrain_(group);
+  training.model->after_step();
   return result;
 }
 
