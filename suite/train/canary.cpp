@@ -64,7 +64,7 @@ CanaryResult run_canary(const Json& canary_config) {
     canary.numbers.push_back(static_cast<double>(result.loss));
   }
   // The last update has no loss of its own.
-  for (const auto& group : training.groups) {
+  for (const auto& group : training.state) {
     const torch::Tensor cpu = group.tensor.detach().cpu().contiguous();
     hash.update({static_cast<const char*>(cpu.const_data_ptr()), cpu.nbytes()});
   }

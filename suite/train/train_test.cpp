@@ -125,6 +125,28 @@ TEST_F(Checkpoints, TheLastTwoAreKeptAndACutOneIsPassedOver) {
       << "the step stream holds two steps only";
 }
 
+TEST_F(Checkpoints, WhatChangesWithoutAGradientIsKeptToo) {
+  // The correction bias of a router: without it a resumed run would send tokens to other experts.
+  fix_arithmetic(1);
+  const CountingTokens source;
+  Json json = micro_config("ngpt_hybrid");
+  json["model_options"] = {{"pattern", "E*"}, {"num_experts", 4}, {"top_k", 1}};
+  const RunConfig config = read_run_config(json, "test");
+  const Batches batches(source, 32, 4, 0);
+  const auto communicator = single_communicator();
+  Training whole(config), first(config), resumed(config);
+  ASSERT_GT(whole.state.size(), whole.groups.size());
+  for (int64_t t = 1; t <= 6; ++t) train_step(whole, config, batches, *communicator, t);
+  for (int64_t t = 1; t <= 3; ++t) train_step(first, config, batches, *communicator, t);
+  save_checkpoint(folder_, "id", {.step = 3}, first.state, *first.optimizer);
+  ASSERT_TRUE(load_newest_checkpoint(folder_, "id", 3, resumed.state, *resumed.optimizer));
+  for (int64_t t = 4; t <= 6; ++t) train_step(resumed, config, batches, *communicator, t);
+  for (size_t i = 0; i < whole.state.size(); ++i)
+    EXPECT_TRUE(torch::equal(whole.state[i].tensor, resumed.state[i].tensor))
+        << whole.state[i].name;
+  EXPECT_GT(whole.state.back().tensor.abs().max().item<double>(), 0) << "no bias has moved";
+}
+
 TEST(RunConfig, AnUnknownKeyOrABadBudgetIsAnError) {
   Json json = micro_config();
   json["sede"] = 1;

@@ -136,7 +136,9 @@ Training::Training(const RunConfig& c) : device(torch_device(c.device)) {
   model->reset_parameters(static_cast<uint64_t>(c.seed));
   model->to(device);
   model->set_compute_type(compute_type(c.precision));
-  groups = model->parameter_groups();
+  groups = state = model->parameter_groups();
+  for (const auto& buffer : model->named_buffers())
+    state.push_back({.name = buffer.key(), .tensor = buffer.value()});
   optimizer = optimizer_entry.make(
       groups, JsonObject(c.optimizer_options, "configuration", "/optimizer_options"));
   learning_rate =
@@ -230,7 +232,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
 
   CheckpointProgress progress;
   if (const auto found = load_newest_checkpoint(folder.path(), run_id, folder.num_step_lines(),
-                                                training.groups, *training.optimizer)) {
+                                                training.state, *training.optimizer)) {
     progress = *found;
     ++progress.sessions;
     log_info(options.name + " goes on at step " + std::to_string(progress.step + 1) + " of " +
@@ -239,7 +241,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   folder.open_steps(progress.step);
   const auto checkpoint = [&] {
     folder.flush_steps();
-    save_checkpoint(folder.path(), run_id, progress, training.groups, *training.optimizer);
+    save_checkpoint(folder.path(), run_id, progress, training.state, *training.optimizer);
   };
 
   Progress bar(options.name, static_cast<double>(c.token_budget), "tokens");
@@ -309,7 +311,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     summary["validation_loss"] = loss;
     summary["validation_loss_bits"] = double_bits(loss);
     summary["seconds_evaluation"] = seconds_since(start);
-    summary["weights_digest"] = weights_digest(training.groups);
+    summary["weights_digest"] = weights_digest(training.state);
     if (!c.probes.empty()) {
       summary["probes_at_start"] = probes_at_start;
       summary["probes"] =

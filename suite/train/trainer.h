@@ -37,6 +37,9 @@ RunResult train_run(const Json& config, const TokenSource& source, Communicator&
 struct Training {
   std::shared_ptr<Model> model;
   std::vector<ParameterGroup> groups;
+  /// Everything of the model that a step can change: the groups, then its buffers (the correction
+  /// bias of a router), which have no gradient. What a checkpoint holds and a digest covers.
+  std::vector<ParameterGroup> state;
   std::unique_ptr<class Optimizer> optimizer;
   std::function<double(int64_t)> learning_rate;
   torch::Device device = torch::kCPU;
