@@ -21,6 +21,9 @@ struct Evidence {
   /// Loads everything below `runs_folder`.
   static Evidence load(const JudgeInput& input, const std::string& runs_folder);
 
+  /// What a baseline stands on: the runs, or the trials of a tier that only sweeps.
+  const std::vector<Record>& basis() const { return runs.empty() ? sweep : runs; }
+
   /// The run of a measurement with this seed; its planned seeds, ascending.
   const Record* measurement(const std::string& name, int64_t seed) const;
   std::vector<int64_t> measurement_seeds(const std::string& name) const;

@@ -199,17 +199,12 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
           "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
 }
 
-// The records that a baseline stands on: the runs, or the trials of a tier that only sweeps.
-const std::vector<Record>& basis(const Evidence& evidence) {
-  return evidence.runs.empty() ? evidence.sweep : evidence.runs;
-}
-
 CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder,
                            const Json& baseline, const std::string& baseline_file,
                            const std::string& arm) {
   const Evidence evidence = Evidence::load(input, runs_folder);
   std::string numeric_class;
-  for (const auto& record : basis(evidence))
+  for (const auto& record : evidence.basis())
     if (record.usable()) numeric_class = record.numeric_class();
   // Verdicts of this class when it has an entry; else the lowest of all entries' is what must be
   // kept.
@@ -250,12 +245,6 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
   return red(with_bless(text, input));
 }
 
-bool challenges(const JudgeInput& input, const std::string& arm) {
-  for (const auto& claim : read_claims(input))
-    if (claim.subject() == arm) return true;
-  return false;
-}
-
 }  // namespace
 
 std::string baseline_path(const JudgeInput& input, const std::string& baselines_folder) {
@@ -272,15 +261,16 @@ std::vector<std::string> regression_metrics(const JudgeInput& input, const std::
   std::vector<std::string> metrics;
   for (const auto& known : input.arms)
     if (known.name == arm) metrics.push_back("validation_loss");
-  if (challenges(input, arm)) metrics.push_back("verdict");
+  const auto claims = read_claims(input);
+  if (std::any_of(claims.begin(), claims.end(), [&](auto& c) { return c.subject() == arm; }))
+    metrics.push_back("verdict");
   return metrics;
 }
 
 size_t regression_family(const JudgeInput& input) {
   // Every loss is one test; verdicts are comparisons of words and spend no alpha.
-  size_t losses = 0;
-  for (const auto& run : input.runs) losses += run.task.empty();
-  return losses;
+  return static_cast<size_t>(std::count_if(input.runs.begin(), input.runs.end(),
+                                           [](const RunRef& run) { return run.task.empty(); }));
 }
 
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
@@ -324,7 +314,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
   Json fingerprint;
   std::map<std::string, std::vector<const Record*>> groups;
   const bool only_sweeps = evidence.runs.empty();  // whose verdicts alone are kept
-  for (const auto& record : basis(evidence)) {
+  for (const auto& record : evidence.basis()) {
     if (!record.usable()) {
       faults.push_back(unusable_text(record));
     } else if (record.diverged() && !only_sweeps && !may_diverge.contains(record.run.arm)) {
@@ -341,7 +331,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
     throw UserError({.what = "not a set of records that a baseline can be made of",
                      .where = what,
                      .found = std::to_string(faults.size()) + " of " +
-                              count_text(basis(evidence).size(), "run") +
+                              count_text(evidence.basis().size(), "run") +
                               " unfit; the first: " + faults.front(),
                      .expected = "every planned run finished, whole and current",
                      .todo = "run the tier first: ./run_all.sh --tier " + input.tier});

@@ -2,6 +2,8 @@
 //   ln y = a + b ln x    least squares over the rows of one seed's measurement
 // The interval of b: Student's t over the seeds' b; with a single seed that of its regression.
 // Against the published exponent +- tolerance: outcome.h, decide_within.
+#include <cmath>
+
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
 #include "suite/judge/power_law.h"

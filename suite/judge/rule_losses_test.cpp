@@ -213,6 +213,19 @@ TEST(DivergenceExpected, AllSomeOrNone) {
   EXPECT_NEAR(*no.high, 52.18, .01);  // 100 (1 - .025^(1/5))
 }
 
+TEST(DivergenceExpected, IsBlessedWithoutBeingAskedFor) {
+  World world({}, [](const RunRef& run, double loss) {
+    return run.arm == "angpt" && !of_sweep(run) ? INFINITY : loss;
+  });
+  const auto write = [&] {
+    return bless(world.input, world.folder.path(), world.folder.path("baseline.json"),
+                 {.reason = "first", .commit = "abc", .date = "2026-01-01", .may_diverge = {}});
+  };
+  EXPECT_THROW(write(), UserError);  // no claim expects it yet
+  world.judge(breaks());
+  EXPECT_NO_THROW(write());
+}
+
 TEST(DivergenceExpected, ALossAboveTheLimitCountsAsBroken) {
   World world({}, [](const RunRef& run, double loss) {
     return run.arm == "angpt" && !of_sweep(run) ? loss + 4 : loss;
