@@ -136,6 +136,10 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
   input.published = fs::exists(published) ? read_json(published) : Json::object();
   for (const auto& arm : table.arms)
     input.arms.push_back({arm.name, arm.label, arm.note, arm.warning});
+  for (const auto& m : planned.tier->measurements) {
+    const Measurement& measurement = table.measurement(m.name);
+    input.measurements.push_back({measurement.name, measurement.label, measurement.note});
+  }
   for (const auto& setting : planned.tier->settings) {
     input.datasets.push_back(setting.name);
     for (const auto& [arm, rates] : setting.peak_lr)

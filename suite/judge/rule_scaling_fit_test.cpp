@@ -97,9 +97,9 @@ TEST(Frontier, KeepsWhatNoCheaperRunBeats) {
 // +-.0005. `achieved` is what is left between the fit and the printed number, rounded up. Figure 4
 // agrees to half a printed digit and .15 % of the factor. Table J.1 agrees to .0005 in the
 // exponents but for the N of anGPT: .0024, and 10 % of its factor. That is not rounding of losses:
-// without the one point at 3.2e18 FLOP (127M, 2x) anGPT gives .4729 and .4516. The paper takes the
-// minimum over whole training curves, which it does not print; final losses cannot tell which of
-// two runs of almost equal cost was ahead.
+// without the one point at 3.2e18 FLOP (127M, 2x) anGPT gives .4729 and .4516. Our guess, which
+// nothing here can prove: the paper takes the minimum over whole training curves, which it does not
+// print; final losses cannot tell which of two runs of almost equal cost was ahead.
 struct Printed {
   const char *arm, *law, *pointer;
   double achieved;

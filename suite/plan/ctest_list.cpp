@@ -46,6 +46,20 @@ std::string fixture_of(const PlannedRun& run) {
   return run.run_id.empty() ? run.name : "run-" + run.run_id;
 }
 
+/// Arms or the measurement that a claim is about, its subject first: the key that the rule has
+/// (suite/judge/claim_rules.cpp). None for a claim about published numbers alone.
+std::vector<std::string> named_by(const Json& claim) {
+  if (claim.contains("arms")) {
+    auto arms = claim["arms"].get<std::vector<std::string>>();
+    std::swap(arms.front(), arms.back());  // the last one is claimed to be best
+    return arms;
+  }
+  std::vector<std::string> names;
+  for (const char* role : {"challenger", "arm", "measurement", "reference"})
+    if (claim.contains(role)) names.push_back(claim[role].get<std::string>());
+  return names;
+}
+
 /// The script under construction: fixtures and shared runs appear once, whoever asks for them.
 class Script {
  public:
@@ -133,7 +147,7 @@ class Script {
       test.arguments.insert(test.arguments.end(), {"--regression", arm});
       test.fixtures_required = fixtures;
     }
-    std::set<std::string> challengers;
+    std::set<std::string> subjects;
     for (const auto& claim : planned.table->claims) {
       const JsonObject o(claim, planned.table->file, "/claims");
       const auto id = o.required<std::string>("id");
@@ -143,17 +157,17 @@ class Script {
       Test& test = once(stem + ".claim." + id, labels, "kind.claim");
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--claim", id});
-      test.fixtures_required = everything;
-      if (claim.contains("challenger") && claim.contains("reference")) {
-        test.fixtures_required = all_runs[claim["challenger"].get<std::string>()];
-        test.fixtures_required.merge(
-            std::set<std::string>(all_runs[claim["reference"].get<std::string>()]));
-        challengers.insert(claim["challenger"].get<std::string>());
+      // A claim on published points alone has no runs.
+      const auto names = named_by(claim);
+      for (const auto& name : names) {
+        const auto runs = all_runs.find(name);
+        if (runs != all_runs.end())
+          test.fixtures_required.insert(runs->second.begin(), runs->second.end());
       }
+      if (!names.empty()) subjects.insert(names.front());
     }
-    // A verdict that falls below the committed one is a gate matter, and the gate of its
-    // challenger.
-    for (const auto& arm : challengers) {
+    // A verdict that falls below the committed one is a gate matter, and the gate of its subject.
+    for (const auto& arm : subjects) {
       Test& test = once(stem + ".regression." + arm + ".verdict", labels, "kind.regression");
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--regression", arm, "--metric", "verdict"});

@@ -245,7 +245,7 @@ Table read_table(const std::string& file, const Json& sizes) {
     table.tiers.push_back(read_tier(name, t, table, sizes));
   });
   o.for_each_element("claims", [&](const JsonObject& claim) {
-    for (const char* role : {"challenger", "reference"})
+    for (const char* role : {"challenger", "reference", "arm"})
       if (claim.has(role)) table.arm(claim.required<std::string>(role));
     if (claim.has("arms"))
       for (const auto& arm : claim.required<std::vector<std::string>>("arms")) table.arm(arm);
