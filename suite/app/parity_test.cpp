@@ -78,11 +78,13 @@ struct Copy {
     for (size_t i = 0; i < t.size(); ++i)
       largest = std::fmax(largest, std::abs(t.values<double>()[i]));
     if (largest < 1e-12) largest = 1;  // rounding noise of a zero: it is compared absolutely
-    // The row of a token that the batch does not hold has no effect, and a comparison rightly sees
-    // none.
-    const int64_t row =
-        name == "param.embed.weight" ? tensors.at("input.tokens").values<int64_t>()[0] : 0;
-    t.values<double>()[row * (row > 0 ? t.shape[1] : 1)] += 1e-6 * largest;
+    // The row of a token that the batch does not hold has no effect, nor has a tap that reaches
+    // before a short text, and a comparison rightly sees none.
+    int64_t entry = 0;
+    if (name == "param.embed.weight")
+      entry = tensors.at("input.tokens").values<int64_t>()[0] * t.shape[1];
+    if (name.ends_with("conv.weight")) entry = t.shape.back() - 1;
+    t.values<double>()[entry] += 1e-6 * largest;
   }
   std::string write() const {
     std::map<std::string, TensorEntry> entries;

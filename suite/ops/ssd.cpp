@@ -26,6 +26,13 @@ void check(const SsdInput& in, int64_t chunk) {
               "multiple of G");
 }
 
+/// Sums along the last dimension up to and with each entry. CUDA's cumsum has no deterministic form
+/// (pytorch issue 75240), so that a product takes its place there.
+torch::Tensor running_sum(const torch::Tensor& x) {
+  if (!x.is_cuda()) return x.cumsum(-1);
+  return x.matmul(at::ones({x.size(-1), x.size(-1)}, x.options()).triu());
+}
+
 }  // namespace
 
 torch::Tensor decay_between(const torch::Tensor& a) {
@@ -34,11 +41,8 @@ torch::Tensor decay_between(const torch::Tensor& a) {
   const auto ones = at::ones({q, q}, a.options().dtype(at::kBool));
   auto shape = a.sizes().vec();
   shape.push_back(q);
-  return a.unsqueeze(-2)
-      .expand(shape)
-      .masked_fill(ones.tril(), 0)  // k <= s
-      .cumsum(-1)
-      .masked_fill_(ones.tril(-1), -std::numeric_limits<double>::infinity())  // l < s
+  return running_sum(a.unsqueeze(-2).expand(shape).masked_fill(ones.tril(), 0))  // k <= s
+      .masked_fill_(ones.tril(-1), -std::numeric_limits<double>::infinity())     // l < s
       .exp_();
 }
 
@@ -85,7 +89,7 @@ SsdResult ssd(const SsdInput& in, int64_t chunk) {
   if (in.state.defined() || num_chunks > 1) {
     const auto start = at::stack(starts, 1).flatten(3, 4);  // [B, c, G, R P, N]
     const auto from_start =
-        a.cumsum(-1).exp().unflatten(2, {groups, shared}).transpose(3, 4).unsqueeze(-1);
+        running_sum(a).exp().unflatten(2, {groups, shared}).transpose(3, 4).unsqueeze(-1);
     y = y + C.matmul(start.transpose(-1, -2)).unflatten(4, {shared, width}) * from_start;
   }
   y = y.transpose(2, 3).flatten(3, 4).flatten(1, 2).narrow(1, 0, tokens);  // [B, T, H, P]
