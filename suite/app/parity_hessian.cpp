@@ -3,11 +3,10 @@
 // (check_network_hessian).
 #include <torch/torch.h>
 
-#include "models/decoder.h"
 #include "suite/app/parity_case.h"
 #include "suite/measure/draws.h"
 #include "suite/measure/hessian.h"
-#include "suite/measure/spectrum.h"
+#include "suite/measure/network.h"
 
 namespace normbench {
 
