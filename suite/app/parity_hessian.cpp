@@ -39,8 +39,7 @@ void expect_norm(ParityCase& golden, const std::string& name, double norm) {
 }
 
 /// H and its spectrum, and H v for the file's directions, each of the shape of x.
-void expect_hessian(ParityCase& golden, const HessianProduct& product) {
-  const auto h = full_hessian(product);
+void expect_hessian(ParityCase& golden, const HessianProduct& product, const torch::Tensor& h) {
   golden.expect("out.loss", product.value());
   golden.expect("out.hessian", h);
   golden.expect("out.eigenvalues", torch::linalg_eigvalsh(0.5 * (h + h.t())));
@@ -95,7 +94,7 @@ void check_layer_hessian(ParityCase& golden, const JsonObject& config) {
 
   const HessianProduct product([&](const auto& at) { return loss.value(layer(at)); }, x);
   golden.expect("out.grad_x", product.gradient());
-  expect_hessian(golden, product);
+  expect_hessian(golden, product, full_hessian(product));
   expect_scaled_norms(golden, [&](double c) {
     Layer scaled = layer;
     scaled.weight = c * layer.weight;
@@ -119,15 +118,22 @@ void read_network_hessian(const JsonObject& config) {
 void check_network_hessian(ParityCase& golden, Decoder& model, const torch::Tensor& tokens,
                            const torch::Tensor& targets) {
   for (auto& weight : model.parameters()) weight.requires_grad_(false);
-  const auto product_now = [&] {
-    const auto h = model.stream_into(1, tokens);
-    return std::pair(
-        HessianProduct([&](const auto& x) { return model.loss_from(1, x, targets); }, h), h);
+  // All rows of H at once: n copies of the sequence, each with a direction of its own.
+  const auto hessian_at = [&](const torch::Tensor& h) {  // [1, T, D]
+    const auto n = h.numel();
+    const auto copies = h.expand({n, -1, -1}), copied_targets = targets.expand({n, -1});
+    const HessianProduct product(
+        [&](const auto& x) {
+          return static_cast<double>(n) * model.loss_from(1, x, copied_targets);
+        },
+        copies);
+    return product(torch::eye(n, h.options()).view(copies.sizes())).view({n, n});
   };
-  const auto [product, h] = product_now();
+  const auto h = model.stream_into(1, tokens);
+  const HessianProduct product([&](const auto& x) { return model.loss_from(1, x, targets); }, h);
   golden.expect("out.hidden.0", h);
   golden.expect("out.grad_h", product.gradient());
-  expect_hessian(golden, product);
+  expect_hessian(golden, product, hessian_at(h));
   expect_scaled_norms(golden, [&](double c) {
     auto matrices = block_matrices(model, "all");
     std::vector<torch::Tensor> stored;
@@ -135,8 +141,7 @@ void check_network_hessian(ParityCase& golden, Decoder& model, const torch::Tens
       stored.push_back(w.clone());
       w.mul_(c);
     }
-    const auto scaled = product_now().first;
-    const double norm = spectral_norm(full_hessian(scaled));
+    const double norm = spectral_norm(hessian_at(model.stream_into(1, tokens)));
     for (size_t i = 0; i < stored.size(); ++i) matrices[i].second.copy_(stored[i]);
     return norm;
   });
