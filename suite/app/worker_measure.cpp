@@ -59,7 +59,8 @@ std::string digest_of_rows(const std::vector<std::string>& lines) {
 CanaryResult measurement_canary(const Json& config) {
   CanaryResult canary;
   std::vector<std::string> lines;
-  for (const auto& row : measured(read(config, "configuration of a canary")).rows()) {
+  const Rows measurement = measured(read(config, "configuration of a canary"));
+  for (const auto& row : measurement.rows()) {
     lines.push_back(canonical(row));
     for (const auto& [column, entry] : row.items())
       if (entry.is_number() && !column.ends_with("_seconds"))

@@ -60,7 +60,14 @@ TEST(LinearCrossEntropy, GradientsAreTheCentralDifferences) {
 }
 
 TEST(LinearCrossEntropy, StridesAndThreadsChangeNoBit) {
-  EXPECT_EQ(thread_error(head(targets(300)), inputs(300)), 0);
+  // On some processors the library's own products change a bit with the number of threads, which
+  // is why threads are a part of the configuration. The kernel must add nothing to that.
+  const auto in = inputs(300);
+  const auto products = [](const auto& x) { return x[0].mm(x[1].t()); };
+  if (thread_error(products, {in[0], in[1]}) == 0)
+    EXPECT_EQ(thread_error(head(targets(300)), in), 0);
+  else
+    EXPECT_LT(thread_error(head(targets(300)), in), kTolerance);
   EXPECT_LT(stride_error(head(targets(300)), inputs(300)),
             kTolerance);  // the product reads other strides
 }

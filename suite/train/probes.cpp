@@ -105,7 +105,8 @@ Json probe_at_start(Model& model, const Optimizer& optimizer,
                     const std::vector<std::string>& probes, const Batch& batch,
                     torch::Device device) {
   const Json json = probe(model, optimizer, probes, batch, device);
-  for (const auto& [pointer, value] : json.flatten().items())
+  const Json flat = json.flatten();
+  for (const auto& [pointer, value] : flat.items())
     if (value.is_null() && !pointer.starts_with("/optimizer"))
       throw UserError({.what = "a diagnostic is not a finite number before the first step",
                        .where = "probes",

@@ -184,6 +184,9 @@ StepResult train_step(Training& training, const RunConfig& c, const Batches& bat
   if (result.diverged) return result;
   training.optimizer->step(training.learning_rate(t));
   for (const auto& group : training.groups) constrain_(group);
+  if (communicator.size() > 1)  // what each rank counted of its own tokens (loads of experts)
+    for (auto& group : training.state)
+      if (group.name.ends_with(".counts")) communicator.sum_(group.tensor);
   training.model->after_step();
   return result;
 }
