@@ -149,7 +149,7 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
   for (const auto& run : planned.runs) {
     (run.sweep ? input.sweep_runs : input.runs)
         .push_back({run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed,
-                    run.peak_lr, run.task});
+                    run.peak_lr, run.dataset, run.task});
     if (input.size.empty() && run.task.empty()) input.size = size_text(run.config.at("size"));
   }
   const std::string build_id = fs::exists(project.worker()) ? xxh3_file(project.worker()) : "";

@@ -21,6 +21,7 @@ struct RunRef {
   int64_t token_budget = 0;
   int64_t seed = 0;
   double peak_lr = 0;
+  std::string data = {};  // the data set, where the setting has a name of its own
   std::string task = {};  // not empty: a measurement; `arm` is its name, the data set is empty
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "suite/judge/claim.h"
+#include "suite/judge/ledger_probes.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -250,6 +251,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
     ledger["arms"].push_back(
         {{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
   if (!input.measurements.empty()) ledger["measurements"] = measurements_json(evidence);
+  if (Json probes = probes_json(evidence); !probes.empty()) ledger["probes"] = std::move(probes);
   for (const auto& verdict : verdicts) ledger["claims"].push_back(verdict.json());
   ledger["baseline"] =
       baselines_folder.empty()

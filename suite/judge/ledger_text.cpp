@@ -3,6 +3,7 @@
 #include <set>
 
 #include "suite/judge/ledger.h"
+#include "suite/judge/ledger_probes.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/text.h"
 
@@ -27,8 +28,12 @@ std::string claims_text(const Json& ledger, size_t width) {
               pad("pairs", 7) + "verdict\n";
     }
     const std::string unit = verdict.at("here").at("unit");
-    text += "    " + pad(verdict.at("dataset"), 16) + pad(paper_text(verdict), 9) +
-            pad(here_text(verdict), 11) + pad(interval_text(verdict.at("here"), unit), 20) +
+    // A long word shifts its row, and never touches the next one.
+    const auto cell = [](const std::string& word, size_t cell_width) {
+      return pad(word + " ", cell_width);
+    };
+    text += "    " + cell(verdict.at("dataset"), 16) + cell(paper_text(verdict), 9) +
+            cell(here_text(verdict), 11) + cell(interval_text(verdict.at("here"), unit), 20) +
             pad(verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump(), 7) +
             verdict.at("verdict").get<std::string>() + "\n";
     text += wrap("why: " + verdict.at("reason").get<std::string>(), width, "      ");
@@ -159,15 +164,30 @@ std::string ledger_text(const Json& ledger, size_t width) {
   text += heading(
       "CLAIMS  paper | here | verdict  (docs/method.md says how a number becomes a verdict)");
   text += claims_text(ledger, width);
-  text +=
-      "\n  * shown, but not part of the verdict (for a speed-up: this budget times the claimed "
-      "ratio lies\n    outside the ladder)\n";
+  const bool starred =
+      std::any_of(ledger.at("claims").begin(), ledger.at("claims").end(),
+                  [](const Json& verdict) { return !verdict.at("per_budget").empty(); });
+  if (starred)
+    text +=
+        "\n  * shown, but not part of the verdict (for a speed-up: this budget times the claimed "
+        "ratio lies\n    outside the ladder)\n";
   text += heading(
       "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
   text += losses_text(ledger, width);
   if (ledger.contains("measurements")) {
     text += heading("MEASUREMENTS  mean over the seeds (least .. most)");
     text += measurements_text(ledger, width);
+  }
+  if (ledger.contains("probes")) {
+    text += heading("PROBES  mean over the seeds, by layer where there are several numbers");
+    for (const auto& entry : ledger.at("probes")) {
+      text += wrap(arm_of(ledger, entry.at("arm")).at("label").get<std::string>() + ", " +
+                       entry.at("dataset").get<std::string>() + ", " +
+                       tokens_text(entry.at("budget").get<double>()) + " tokens, " +
+                       count_text(entry.at("n").get<size_t>(), "seed"),
+                   width, "  ");
+      for (const auto& fact : probe_facts(entry)) text += wrap(fact, width, "      ");
+    }
   }
   text += heading("TUNED LEARNING RATES");
   text += tuning_text(ledger, width);

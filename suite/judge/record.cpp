@@ -41,11 +41,12 @@ std::string difference_from_plan(const Json& config, const RunRef& run) {
                : differs(std::string("the configuration's ") + key, found.dump(), planned.dump());
   };
   using Planned = std::vector<std::pair<const char*, Json>>;
-  for (const auto& [key, planned] : trains ? Planned{{"seed", run.seed},
-                                                     {"token_budget", run.token_budget},
-                                                     {"dataset", run.dataset},
-                                                     {"peak_lr", run.peak_lr}}
-                                           : Planned{{"task", run.task}, {"seed", run.seed}})
+  for (const auto& [key, planned] :
+       trains ? Planned{{"seed", run.seed},
+                        {"token_budget", run.token_budget},
+                        {"dataset", run.data.empty() ? run.dataset : run.data},
+                        {"peak_lr", run.peak_lr}}
+              : Planned{{"task", run.task}, {"seed", run.seed}})
     if (const auto text = compare(key, planned); !text.empty()) return text;
   return "";
 }
@@ -208,9 +209,9 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
     const auto [planned, is_new] = first_with_place.emplace(place, run.name);
     if (!is_new)
       give_up(record, RecordState::kDamaged, "the seed is planned twice, see " + planned->second);
-    if (!record.usable()) continue;
+    if (!record.usable() || record.is_measurement()) continue;
     // Two seeds of an arm start from other weights and see other data: equal steps are a copied
-    // file.
+    // file. (A measurement may find the same with every seed.)
     const std::string steps = string_at(record.summary, "steps_digest");
     const std::string key = canonical(Json{run.arm, run.dataset, run.token_budget, steps});
     const auto [other, is_first] = first_with_steps.emplace(key, run.name + " " + run.run_id);

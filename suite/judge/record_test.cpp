@@ -142,6 +142,14 @@ TEST_F(RecordTest, GarbageIsDamageAndNeverACrash) {
   expect(RecordState::kFinished, "");
 }
 
+TEST_F(RecordTest, ASettingMayHaveAnotherNameThanItsDataSet) {
+  RunRef renamed = run;
+  renamed.dataset = "deep";
+  EXPECT_EQ(load_record(folder.path(), renamed, std::nullopt).state, RecordState::kDamaged);
+  renamed.data = run.dataset;
+  EXPECT_EQ(load_record(folder.path(), renamed, std::nullopt).state, RecordState::kFinished);
+}
+
 TEST_F(RecordTest, AnotherNumericDigestIsStale) {
   const Record record =
       load_record(folder.path(), run, CanaryResult{options.numeric_class, "another digest", {}});

@@ -6,6 +6,7 @@
 
 #include "suite/base/files.h"
 #include "suite/base/log.h"
+#include "suite/judge/ledger_probes.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/plots.h"
 #include "suite/judge/report_page.h"  // made by CMake from report_page.html
@@ -161,6 +162,16 @@ Json measurements_view(const Json& ledger) {
   return rows;
 }
 
+Json probes_view(const Json& ledger) {
+  Json rows = Json::array();
+  for (const auto& entry : ledger.value("probes", Json::array()))
+    rows.push_back({{"label", arm_of(ledger, entry.at("arm")).at("label").get<std::string>() +
+                                  ", " + entry.at("dataset").get<std::string>() + ", " +
+                                  tokens_text(entry.at("budget").get<double>()) + " tokens"},
+                    {"facts", probe_facts(entry)}});
+  return rows;
+}
+
 Json rows_of(const Json& list, const std::vector<const char*>& keys) {
   Json rows = Json::array();
   if (list.is_array())
@@ -213,6 +224,8 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
           {"losses", losses_view(ledger)},
           {"measurements", measurements_view(ledger)},
           {"has_measurements", ledger.contains("measurements")},
+          {"probes", probes_view(ledger)},
+          {"has_probes", ledger.contains("probes")},
           {"warnings", warnings},
           {"tuning", tuning_view(ledger)},
           {"has_sweep", !ledger.at("tuning").empty()},
