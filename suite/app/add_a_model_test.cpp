@@ -97,9 +97,10 @@ TEST(ThePage, DoesWhatItSays) {
   EXPECT_EQ(merges, 1);
 
   const std::string preset = NORMBENCH_PRESET;
-  expect_success({"cmake", "--preset", preset}, copy);
-  expect_success(
-      {"cmake", "--build", "--preset", preset, "--target", "normbench_test_list", "-j", "2"}, copy);
+  expect_success({NORMBENCH_CMAKE, "--preset", preset}, copy);
+  expect_success({NORMBENCH_CMAKE, "--build", "--preset", preset, "--target", "normbench_test_list",
+                  "-j", "2"},
+                 copy);
   const fs::path bin = copy / "build" / preset / "bin";
   ASSERT_TRUE(command.starts_with("normbench run ")) << command;
   const std::string name = command.substr(14, command.size() - 15);

@@ -89,8 +89,8 @@ int worker_measure(const WorkerRun& request) {
   fix_arithmetic(c.threads);
   const Fingerprint machine = fingerprint(c.device, c.threads);
   const CanaryResult canary = cached_canary(parse_json(request.canary, "--canary"),
-                                           measurement_canary, request.cache_folder + "/canary",
-                                           xxh3_file("/proc/self/exe"), machine.numeric_class);
+                                            measurement_canary, request.cache_folder + "/canary",
+                                            xxh3_file("/proc/self/exe"), machine.numeric_class);
 
   const std::string run_id = run_id_of(config);
   RunFolder folder(request.runs_folder, run_id);

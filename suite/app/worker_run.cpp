@@ -50,9 +50,8 @@ int worker_run(const WorkerRun& request) {
   options.name = request.name;
   options.checkpoint_seconds = request.checkpoint_seconds;
   options.keep_checkpoints = request.keep_checkpoints;
-  options.canary =
-      cached_canary(canary, run_canary, request.cache_folder + "/canary",
-                    xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
+  options.canary = cached_canary(canary, run_canary, request.cache_folder + "/canary",
+                                 xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
   const auto communicator = single_communicator();
   const RunResult result = train_run(config, *source, *communicator, options);
 

@@ -41,8 +41,10 @@ std::string staleness(const Json& manifest, const CanaryResult& today) {
   if (worst <= kAgreementOfClasses) return "";
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", worst);
-  return "it comes from numeric class " + then.numeric_class + ", and its canary differs from this "
-         "build's by " + text + ": the arm computes something else today";
+  return "it comes from numeric class " + then.numeric_class +
+         ", and its canary differs from this "
+         "build's by " +
+         text + ": the arm computes something else today";
 }
 
 }  // namespace normbench

@@ -1,4 +1,5 @@
-// What a canary says about a build on a machine, and whether a record from elsewhere agrees with it.
+// What a canary says about a build on a machine, and whether a record from elsewhere agrees with
+// it.
 #pragma once
 
 #include <string>

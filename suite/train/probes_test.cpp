@@ -22,6 +22,7 @@ class ProbesTest : public ::testing::Test {
   Training training(const std::string& model, const Json& options = Json::object()) const {
     Json json = testing::micro_config(model);
     json["model_options"] = options;
+    json["size"]["mlp_width"] = 128;  // 4 D, for which nu_acf was made
     return Training(read_run_config(json, "test"));
   }
   Json at_start(Training& t, const std::vector<std::string>& probes) const {
