@@ -342,7 +342,7 @@ TEST(NgptHybrid, ScalesStartSoThatPreActivationsHaveSizeOne) {
   EXPECT_GT(dt[0].item<double>(), dt[1].item<double>());
   EXPECT_LT(dt[0].item<double>(), dt[2].item<double>());
   EXPECT_EQ(
-      find_model("gpt_plus").make(kSmall, JsonObject(Json::object(), "test"))->diagnostics().size(),
+      find_model("llama_prenorm").make(kSmall, JsonObject(Json::object(), "test"))->diagnostics().size(),
       0u);
 }
 
