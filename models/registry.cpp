@@ -16,6 +16,7 @@
 #include "models/olmo2.h"
 #include "models/postnorm.h"
 #include "models/simplegpt.h"
+#include "suite/base/find_entry.h"
 
 namespace normbench {
 
@@ -56,19 +57,7 @@ const std::vector<ModelEntry>& model_registry() {
 }
 
 const ModelEntry& find_model(const std::string& name) {
-  std::vector<std::string> names;
-  std::string all;
-  for (const auto& entry : model_registry()) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + entry.name;
-  }
-  const std::string near = nearest(name, names);
-  throw UserError({.what = "unknown model",
-                   .where = "model",
-                   .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+  return find_entry(model_registry(), name, "model", "model");
 }
 
 }  // namespace normbench

@@ -4,6 +4,7 @@
 #include "optim/gated_adamw.h"
 #include "optim/muon.h"
 #include "optim/optimizer.h"
+#include "suite/base/find_entry.h"
 
 namespace normbench {
 
@@ -58,19 +59,7 @@ const std::vector<OptimizerEntry>& optimizer_registry() {
 }
 
 const OptimizerEntry& find_optimizer(const std::string& name) {
-  std::vector<std::string> names;
-  std::string all;
-  for (const auto& entry : optimizer_registry()) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + entry.name;
-  }
-  const std::string near = nearest(name, names);
-  throw UserError({.what = "unknown optimiser",
-                   .where = "optimizer",
-                   .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+  return find_entry(optimizer_registry(), name, "optimiser", "optimizer");
 }
 
 }  // namespace normbench

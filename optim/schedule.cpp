@@ -13,6 +13,7 @@
 #include "optim/logarithmic.h"
 #include "optim/warmup.h"
 #include "optim/wsd.h"
+#include "suite/base/find_entry.h"
 
 namespace normbench {
 
@@ -85,19 +86,7 @@ const std::vector<ScheduleEntry>& schedule_registry() {
 }
 
 const ScheduleEntry& find_schedule(const std::string& name) {
-  std::vector<std::string> names;
-  std::string all;
-  for (const auto& entry : schedule_registry()) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + entry.name;
-  }
-  const std::string near = nearest(name, names);
-  throw UserError({.what = "unknown schedule",
-                   .where = "schedule",
-                   .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+  return find_entry(schedule_registry(), name, "schedule", "schedule");
 }
 
 }  // namespace normbench

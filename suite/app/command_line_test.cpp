@@ -131,6 +131,14 @@ TEST(CommandLine, NoRecordsIsAMessageAndNotAnEmptyLedger) {
                "there are no records to judge");
 }
 
+TEST(CommandLine, ATableThatOnlyMeasuresNeedsNoText) {
+  const Checkout checkout;
+  const auto none =
+      checkout.normbench({"data", "prepare", "--tier", "smoke", "--only", "simplegpt.hessian"});
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_NE(none.out.find("needs no data set"), std::string::npos) << none.out;
+}
+
 TEST(CommandLine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
   const Checkout checkout;

@@ -1,5 +1,6 @@
 #include "suite/app/data_cli.h"
 
+#include <iostream>
 #include <memory>
 #include <set>
 
@@ -13,14 +14,14 @@ DataCommandOptions common_options(const Project& project) {
 }
 
 /// Data sets that the selected tables and tiers train on and that can be fetched: the user's own
-/// shards are left out.
+/// shards are left out, and measurements read no text.
 std::vector<std::string> datasets_of(const Project& project, const std::string& only,
                                      const std::string& tier) {
   std::set<std::string> names;
   const Plan plan(project, only, tier);
   for (const auto& planned : plan.tiers())
     for (const auto& run : planned.runs)
-      if (!run.run_id.empty()) names.insert(run.dataset);
+      if (!run.run_id.empty() && !run.dataset.empty()) names.insert(run.dataset);
   return {names.begin(), names.end()};
 }
 
@@ -64,6 +65,10 @@ void add_data_command(CLI::App& app, const std::function<Project()>& project, in
     const Project where = project();
     if (prepare->options.names.empty() && prepare->options.name.empty())
       prepare->options.names = datasets_of(where, prepare->only, prepare->tier);
+    if (prepare->options.names.empty() && prepare->options.name.empty()) {
+      std::cout << "this selection needs no data set that can be fetched\n";
+      return;
+    }
     code = data_prepare(common_options(where), prepare->options);
   });
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "suite/base/find_entry.h"
+
 namespace normbench {
 
 void Rows::add(Json row) {
@@ -19,19 +21,7 @@ void Rows::value(const std::string& name, double v) {
 }
 
 const MeasureEntry& find_measure(const std::string& name) {
-  std::vector<std::string> names;
-  std::string all;
-  for (const auto& entry : measure_registry()) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + entry.name;
-  }
-  const std::string near = nearest(name, names);
-  throw UserError({.what = "unknown measurement task",
-                   .where = "task",
-                   .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+  return find_entry(measure_registry(), name, "measurement task", "task");
 }
 
 }  // namespace normbench

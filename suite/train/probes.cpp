@@ -67,11 +67,17 @@ Json model_diagnostics(Model& model) {
   return json;
 }
 
+/// "attn.q.weight": one number a layer; matrices outside of the blocks have one.
 Json row_norms(Model& model) {
   Json json = Json::object();
-  for (const auto& group : model.parameter_groups())
-    if (group.tensor.dim() == 2)
-      json[group.name] = number(token_norms(group.tensor.detach()).mean().item<double>());
+  for (const auto& group : model.parameter_groups()) {
+    if (group.tensor.dim() != 2) continue;
+    const Json norm = number(token_norms(group.tensor.detach()).mean().item<double>());
+    if (group.name.starts_with("blocks."))
+      json[group.name.substr(group.name.find('.', 7) + 1)].push_back(norm);
+    else
+      json[group.name] = norm;
+  }
   return json;
 }
 

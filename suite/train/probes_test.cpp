@@ -68,8 +68,10 @@ TEST_F(ProbesTest, StepSizesStartWhereTheOptionSaysAndTheBranchRatioOfAngptIsNea
 TEST_F(ProbesTest, RowsOfAngptStartAtNormOne) {
   auto angpt = training("angpt");
   const Json norms = at_start(angpt, {"row_norm"})["row_norm"];
-  EXPECT_EQ(norms.size(), 2u + 2 * 7);  // embedding, head, and seven matrices a layer
-  for (const auto& norm : norms) EXPECT_NEAR(norm.get<double>(), 1, 1e-6);
+  EXPECT_EQ(norms.size(), 2u + 7);  // embedding, head, and seven matrices of each layer
+  EXPECT_EQ(norms["attn.q.weight"].size(), 2u);
+  for (const auto& [pointer, norm] : norms.flatten().get<Json::object_t>())
+    EXPECT_NEAR(norm.get<double>(), 1, 1e-6) << pointer;
 }
 
 TEST_F(ProbesTest, WhatAModelCannotSayIsRefusedBeforeTraining) {
