@@ -341,9 +341,11 @@ TEST(NgptHybrid, ScalesStartSoThatPreActivationsHaveSizeOne) {
   const auto dt = seen.at("blocks.0.mamba.dt");
   EXPECT_GT(dt[0].item<double>(), dt[1].item<double>());
   EXPECT_LT(dt[0].item<double>(), dt[2].item<double>());
-  EXPECT_EQ(
-      find_model("llama_prenorm").make(kSmall, JsonObject(Json::object(), "test"))->diagnostics().size(),
-      0u);
+  EXPECT_EQ(find_model("llama_prenorm")
+                .make(kSmall, JsonObject(Json::object(), "test"))
+                ->diagnostics()
+                .size(),
+            0u);
 }
 
 TEST(NgptHybrid, LgpKeepsTheLossAndChangesGradients) {
