@@ -1,7 +1,5 @@
 #include "suite/app/worker_measure.h"
 
-#include <torch/version.h>
-
 #include <chrono>
 #include <iostream>
 
@@ -101,17 +99,7 @@ int worker_measure(const WorkerRun& request) {
   }
   if (!reason.empty()) log_warning(request.name + " is done anew: " + reason);
   folder.clear();
-  Json manifest = {
-      {"schema", "normbench-run-1"},
-      {"run_id", run_id},
-      {"name", request.name},
-      {"config", config},
-      {"perf_class", machine.perf_class},
-      {"fingerprint", machine.details},
-      {"build",
-       {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}}};
-  write_canary(canary, manifest);
-  folder.write_manifest(manifest);
+  folder.write_manifest(manifest_of(config, request.name, machine, canary));
   const auto start = std::chrono::steady_clock::now();
   const Rows rows = measured(c);
   folder.open_steps(0);

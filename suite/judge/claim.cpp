@@ -161,6 +161,11 @@ std::string within_text(const Verdict& verdict, const Claim& claim) {
   }
 }
 
+std::string diverged_text(const Verdict& verdict) {
+  return verdict.diverged.empty() ? ""
+                                  : " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+}
+
 void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
                     const std::string& measured, std::vector<std::string> untuned) {
   const Rule& rule = find_rule(claim.rule);

@@ -56,6 +56,8 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
 /// Everything but the measurement: names, paper's number, planned pairs, missing and diverged runs,
 /// trials.
 Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::string& dataset);
+/// " 3 runs diverged.", or nothing: how a sentence about losses ends.
+std::string diverged_text(const Verdict& verdict);
 /// Sets outcome and reason. What the statistics say stands unless, in this order: runs are missing
 /// (NOT_RUN), the paper limits the claim (OUT_OF_SCALE), the rule is about time and the machine is
 /// unfit (MACHINE_UNFIT), an arm is untuned and the rule compares tuned arms, or the rule itself

@@ -162,8 +162,7 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
     }
   }
   measured += ".";
-  if (!verdict.diverged.empty())
-    measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+  measured += diverged_text(verdict);
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

@@ -121,8 +121,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
     }
   }
   measured += ".";
-  if (!verdict.diverged.empty())
-    measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+  measured += diverged_text(verdict);
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

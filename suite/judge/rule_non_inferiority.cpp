@@ -98,8 +98,7 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
     }
     measured += ".";
   }
-  if (!verdict.diverged.empty())
-    measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+  measured += diverged_text(verdict);
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

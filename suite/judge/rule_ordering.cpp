@@ -165,8 +165,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
     }
     measured += ".";
   }
-  if (!verdict.diverged.empty())
-    measured += " " + count_text(verdict.diverged.size(), "run") + " diverged.";
+  measured += diverged_text(verdict);
   finish_verdict(verdict, claim, evidence, measured);
   return verdict;
 }

@@ -210,7 +210,7 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
   if (censored > 0)
     text += " In " + std::to_string(censored) + " of " + count_text(n, "pair") +
             " some budget left the ladder; there the pair counts as a bound.";
-  if (!v.diverged.empty()) text += " " + count_text(v.diverged.size(), "run") + " diverged.";
+  text += diverged_text(v);
   return text;
 }
 

@@ -361,7 +361,16 @@ TEST_F(PlanTest, AMeasurementIsARunOfItsTaskASeed) {
 }
 
 TEST_F(PlanTest, AMeasurementNeedsNoDataAndAClaimOnItsRunWaitsForIt) {
-  const auto tests = tests_of(script({read(measuring_table())}));
+  Json table = measuring_table();
+  table["claims"].push_back({{"id", "exact"}, {"measurement", "largest"}});
+  const Table measuring = read(table);
+  const auto tests = tests_of(script({measuring}));
+  std::set<std::string> measured;
+  for (const auto& planned : runs(measuring))
+    if (!planned.task.empty()) measured.insert("run-" + planned.run_id);
+  EXPECT_EQ(measured.size(), 2u);
+  EXPECT_EQ(property(tests.at("check.paper.first.smoke.claim.exact"), "FIXTURES_REQUIRED"),
+            measured);
   const auto& run = tests.at("run.paper.first.smoke.largest.s0");
   EXPECT_EQ(property(run, "FIXTURES_REQUIRED"), std::set<std::string>{"machine.cpu"});
   EXPECT_TRUE(property(run, "LABELS").contains("kind.measurement"));

@@ -1,5 +1,7 @@
 #include "suite/train/run_folder.h"
 
+#include <torch/version.h>
+
 #include <filesystem>
 
 #include "suite/base/log.h"
@@ -57,6 +59,21 @@ void RunFolder::clear() {
   steps_.reset();
   for (const auto& entry : std::filesystem::directory_iterator(path_))
     if (entry.path().filename() != "lock") std::filesystem::remove_all(entry.path());
+}
+
+Json manifest_of(const Json& config, const std::string& name, const Fingerprint& print,
+                 const CanaryResult& canary) {
+  Json manifest = {
+      {"schema", "normbench-run-1"},
+      {"run_id", run_id_of(config)},
+      {"name", name},
+      {"config", config},
+      {"perf_class", print.perf_class},
+      {"fingerprint", print.details},
+      {"build",
+       {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}}};
+  write_canary(canary, manifest);
+  return manifest;
 }
 
 bool reusable(const RunFolder& folder, const Json& config, const CanaryResult& canary,

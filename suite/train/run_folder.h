@@ -10,6 +10,7 @@
 #include "suite/base/files.h"
 #include "suite/base/json.h"
 #include "suite/base/record_stream.h"
+#include "suite/train/fingerprint.h"
 
 namespace normbench {
 
@@ -43,6 +44,10 @@ class RunFolder {
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<RecordWriter> steps_;
 };
+
+/// What the manifest of every record holds; training adds "data" and "parameters".
+Json manifest_of(const Json& config, const std::string& name, const Fingerprint& print,
+                 const CanaryResult& canary);
 
 /// Can the finished record in `folder` stand for a run of this configuration by this build? False
 /// with an empty `*reason` when there is none; otherwise the reason says why not. A record from

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 #include <torch/torch.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <chrono>
@@ -62,21 +61,11 @@ void average_gradients(const std::vector<ParameterGroup>& groups, Communicator& 
 Json make_manifest(const Json& config, const RunConfig& c, const RunOptions& options,
                    const Fingerprint& print, const TokenSource& source,
                    const ValidationSlice& slice, int64_t parameters) {
-  Json manifest = {
-      {"schema", "normbench-run-1"},
-      {"run_id", run_id_of(config)},
-      {"name", options.name},
-      {"config", config},
-      {"data",
-       {{"train_digest", source.train_digest()},
-        {"validation_digest", source.validation_digest()},
-        {"validation_slice_digest", slice.digest()}}},
-      {"perf_class", print.perf_class},
-      {"fingerprint", print.details},
-      {"build",
-       {{"version", NORMBENCH_VERSION}, {"compiler", __VERSION__}, {"libtorch", TORCH_VERSION}}},
-      {"parameters", parameters}};
-  write_canary(options.canary, manifest);
+  Json manifest = manifest_of(config, options.name, print, options.canary);
+  manifest["data"] = {{"train_digest", source.train_digest()},
+                      {"validation_digest", source.validation_digest()},
+                      {"validation_slice_digest", slice.digest()}};
+  manifest["parameters"] = parameters;
   return manifest;
 }
 
