@@ -118,7 +118,7 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         {"threads", tier.threads},
         {"seed", seed},
     };
-    if (!arm.probes.empty()) run.config["probes"] = arm.probes;
+    if (!arm.probes.empty() && !sweep) run.config["probes"] = arm.probes;  // a trial is a loss
     if (identity) run.run_id = run_id_of(run.config);
     run.canary = canary_config(run.config, sizes.at("micro"));
     run.name = "run." + table.paper + "." + table.name + "." + tier.name +
