@@ -23,8 +23,9 @@ usage() {
   --dry-run      say what would be done, change nothing
   --help         this text
 Environment: LIBTORCH or Torch_DIR  an existing LibTorch 2.11     NORMBENCH_CACHE  see suite/bootstrap.sh --help
-Exit codes: 0 all checks agree; 2 wrong use, or a selection without tests; 3 this machine cannot do it;
-            8 some checks are red (ctest's own code; the ledger is printed all the same); 130 interrupted.
+Exit codes: 0 all checks agree; 2 wrong use, or a selection without tests; 3 this machine cannot do it, or the build
+            failed; 8 some checks are red (ctest's own code; the ledger is printed all the same); 77 nothing of the
+            tier can run here (no GPU, or data that is yours to bring); 130 interrupted.
 TEXT
 }
 
@@ -86,6 +87,18 @@ if [[ ${only} == *[^A-Za-z0-9_.-]* ]]; then
   wrong_use "--only: found '${only}', expected a table such as angpt.convergence."
 fi
 
+# The tables are files, so that a wrong name is found before anything is installed.
+tables=()
+for file in suite/tables/*/*.json; do
+  table="${file#suite/tables/}"
+  table="${table%.json}"
+  tables+=("${table%%/*}" "${table/\//.}")
+done
+if [[ -n ${only} && " ${tables[*]} " != *" ${only} "* ]]; then
+  wrong_use "unknown paper or table '${only}'; the nearest is '$(nearest "${only}" "${tables[@]}")'." \
+    "expected: a folder of suite/tables (angpt), or a file there (angpt.convergence)"
+fi
+
 # A compiler that reads LibTorch's headers takes up to 2 GB.
 compilers=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2000000))
 compilers=$((compilers < 1 ? 1 : compilers > jobs ? jobs : compilers))
@@ -115,15 +128,27 @@ bootstrap() {
   suite/bootstrap.sh "${arguments[@]}"
 }
 
+# failed_build WHAT: why, as far as the disk is the reason, and the documented exit code.
+failed_build() {
+  local free
+  free="$(df -Pm . | awk 'NR == 2 {print $4}')"
+  printf 'run_all.sh: %s\n' "$1" >&2
+  if ((free < 200)); then
+    printf '  found:    %s MB free for %s; the build needs 2 GB\n  to do:    make room, then run again\n' "${free}" "${PWD}/build" >&2
+  fi
+  return 3
+}
+
 # shellcheck disable=SC2317  # called through step
 build() {
   local log="build/configure.log"
-  mkdir -p build
-  if ! cmake --preset "${preset}" >"${log}" 2>&1; then
-    cat "${log}" >&2
-    return 3
+  if ! mkdir -p build || ! cmake --preset "${preset}" >"${log}" 2>&1; then
+    cat "${log}" >&2 || true
+    failed_build "cmake could not configure the build; its answer is above."
+    return
   fi
-  cmake --build --preset "${preset}" -j "${compilers}"
+  cmake --build --preset "${preset}" -j "${compilers}" ||
+    failed_build "the build failed; the first line with 'error' above says where."
 }
 
 printf '== Install what is missing (nothing on a second run, else some minutes)\n'
@@ -175,7 +200,9 @@ step "Train and check, ${jobs} at a time" "the time left is in the plan above" c
 if ((code > 128)); then exit "${code}"; fi
 judged=0
 step "Judge" "seconds" "${bin}/normbench" judge "${selection[@]}" || judged=$?
-step "Report" "seconds" "${bin}/normbench" report "${selection[@]}" || judged=$?
+if ((judged != 77)); then  # 77: there is nothing to judge, and judge has said why
+  step "Report" "seconds" "${bin}/normbench" report "${selection[@]}" || judged=$?
+fi
 printf '\n== All of it took %d min %02d s\n' $(((SECONDS - started) / 60)) $(((SECONDS - started) % 60))
 if ((code)); then printf 'Some checks are red: the lines "Failed" above name them.\n'; fi
 if ((code == 0)); then code=${judged}; fi

@@ -122,6 +122,11 @@ class PieceReader {
  private:
   std::string_view fill() {
     in_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
+    if (in_.bad())  // the rest of the file would be missing without a word
+      throw UserError({.what = "a text file cannot be read to its end",
+                       .where = path_,
+                       .found = std::strerror(errno),
+                       .todo = "check the disk, or copy the file anew"});
     return {piece_.data(), static_cast<size_t>(in_.gcount())};
   }
   [[noreturn]] void fail(const std::string& found) {

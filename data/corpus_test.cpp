@@ -161,5 +161,12 @@ TEST(Utf8, ReplacesExactlyTheInvalidSequences) {
   EXPECT_EQ(replaced, 7);
 }
 
+TEST(Lines, AReadErrorIsNotTheEndOfTheFile) {
+  // The first page of a process is never mapped: reading it is an error of the operating system.
+  expect_words(
+      user_error_of([] { for_each_line("/proc/self/mem", [](std::string_view, int64_t) {}); }),
+      {"/proc/self/mem", "cannot be read to its end"});
+}
+
 }  // namespace
 }  // namespace normbench

@@ -62,9 +62,9 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options);
 /// Tokens that exist already, used where they lie.
 struct ReadyMade {
   std::string name;
-  std::string format;  // "llmc", "nanogpt", "megatron"
-  std::vector<std::string>
-      files;  // llmc: shards (a name with "val" is validation); nanogpt: folder; megatron: prefix
+  std::string format;              // "llmc", "nanogpt", "megatron"
+  std::vector<std::string> files;  // llmc: shards (the word "val" in a name: validation); nanogpt:
+                                   // folder; megatron: prefix
   int64_t vocabulary = 0;          // 0: largest id + 1
   double validation_share = 0.02;  // megatron: the last documents
 };

@@ -243,6 +243,14 @@ TEST(Prepare, TheUsersOwnFilesArePreparedAgainWhenTheyChange) {
   cache.file("mine.txt", text + "one more\n");
   EXPECT_TRUE(prepare());
   EXPECT_EQ(read_sidecar(cache.path(), "mine").sources[0]["bytes"], text.size() + 9);
+  EXPECT_EQ(prepare_again("mine", read_sidecar(cache.path(), "mine").spec),
+            "normbench data prepare --again --name mine --text " + path +
+                " --vocabulary 300 --validation-share 0.1");
+}
+
+TEST(Prepare, TheAdviceForADamagedSetOfOursNamesIt) {
+  EXPECT_EQ(prepare_again("tiny", tiny_spec().identity()), "normbench data prepare --again tiny");
+  expect_words(prepare_again("tiny", Json()), {"--again tiny", "with --name tiny and its source"});
 }
 
 TEST(DataJson, TheCommittedFileIsReadAndEveryDataSetIsMeasured) {

@@ -8,6 +8,7 @@
 //     int32 lengths[S], int64 byte offsets[S] into <prefix>.bin,
 //     int64 document bounds[N]: indices of sequences, the first 0, the last S
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 
@@ -26,12 +27,24 @@ struct Splits {
   std::vector<TokenSpan> train, validation;
 };
 
+/// fineweb_val_000000.bin, but neither retrieval_train_0.bin nor a folder of that name.
+bool is_validation_shard(const std::string& file) {
+  std::string word;
+  for (const char c : fs::path(file).stem().string() + ".") {
+    if (std::isalpha(static_cast<unsigned char>(c))) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else {
+      if (word == "val" || word == "validation") return true;
+      word.clear();
+    }
+  }
+  return false;
+}
+
 Splits open_llmc(const std::vector<std::string>& files) {
   Splits splits;
   for (const auto& file : files)
-    (fs::path(file).filename().string().find("val") != std::string::npos ? splits.validation
-                                                                         : splits.train)
-        .push_back(open_llmc_shard(file));
+    (is_validation_shard(file) ? splits.validation : splits.train).push_back(open_llmc_shard(file));
   if (splits.train.empty() || splits.validation.empty())
     throw UserError(
         {.what = "the llm.c shards make no two splits",
@@ -39,7 +52,8 @@ Splits open_llmc(const std::vector<std::string>& files) {
          .found = std::to_string(splits.train.size()) + " training and " +
                   std::to_string(splits.validation.size()) + " validation shards",
          .expected =
-             "at least one of each; a file whose name holds \"val\" is a validation shard"});
+             "at least one of each; a file with the word \"val\" in its name (t_val_0.bin) is a "
+             "validation shard"});
   for (const auto* split : {&splits.train, &splits.validation})
     for (const auto& span : *split)
       if (span.width != splits.train.front().width)

@@ -55,6 +55,42 @@ TEST(ReadyMade, LlmcShardsAreOneStreamInTheirOrder) {
                {"two splits", "\"val\""});
 }
 
+TEST(ReadyMade, OnlyTheWordValMakesALlmcShardValidation) {
+  const TemporaryFolder f;
+  ReadyMade request{.name = "mine",
+                    .format = "llmc",
+                    .files = {f.file("val/retrieval_train_0.bin", llmc_bytes({1, 2})),
+                              f.file("val/interval-train1.bin", llmc_bytes({3})),
+                              f.file("val/fineweb_val_0.bin", llmc_bytes({4})),
+                              f.file("val/x-validation.0.bin", llmc_bytes({5}))},
+                    .vocabulary = 10};
+  prepare_ready_made(request, {.cache_folder = f.path()});
+  EXPECT_EQ(train_of(*open_dataset("mine", f.path())), (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(validation_of(*open_dataset("mine", f.path())), (std::vector<int64_t>{4, 5}));
+}
+
+TEST(ReadyMade, TheAdviceForDamagedShardsPreparesThem) {
+  const TemporaryFolder f;
+  const std::string train = f.file("my shards/t_train.bin", llmc_bytes({1, 2})),
+                    validation = f.file("my shards/t_val.bin", llmc_bytes({3}));
+  prepare_ready_made({.name = "mine", .format = "llmc", .files = {train, validation}},
+                     {.cache_folder = f.path()});
+  const auto advice = [&](const std::string& name) {
+    return prepare_again(name, read_sidecar(f.path(), name).spec);
+  };
+  EXPECT_EQ(advice("mine"), "normbench data prepare --again --name mine --llmc-shards '" + train +
+                                "' '" + validation + "'");
+  flip_byte(train, 1024);
+  expect_words(user_error_of([&] { open_dataset("mine", f.path()); }), {advice("mine")});
+  f.file("set/train.bin", raw<uint16_t>({10, 20}));
+  f.file("set/val.bin", raw<uint16_t>({7}));
+  prepare_ready_made(
+      {.name = "nano", .format = "nanogpt", .files = {f.path() + "/set"}, .vocabulary = 50},
+      {.cache_folder = f.path()});
+  EXPECT_EQ(advice("nano"), "normbench data prepare --again --name nano --nanogpt " + f.path() +
+                                "/set --vocabulary 50");
+}
+
 TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {
   const TemporaryFolder f;
   f.file("set/train.bin", raw<uint16_t>({10, 20, 65535}));

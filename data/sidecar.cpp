@@ -60,9 +60,41 @@ SplitRecord read_split(const JsonObject& o) {
   return split;
 }
 
-std::string prepare_again(const std::string& name) {
-  return "run `normbench data prepare --again " + name +
-         "` (data of your own: with its --name and source)";
+/// A word of a command line that a person can paste into a shell.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:=@%,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Files of a source. Of many, a person wants to see the first and how many they are.
+std::string file_words(const Json& files) {
+  constexpr size_t kMostNamed = 8;
+  if (files.size() > kMostNamed)
+    return " " + shell_word(files.front().get<std::string>()) + " ... (" +
+           std::to_string(files.size()) + " files, listed in its dataset.json)";
+  std::string words;
+  for (const auto& file : files) words += " " + shell_word(file.get<std::string>());
+  return words;
+}
+
+/// Option and source of data of the user's own; empty when `spec` is that of a set of data.json.
+std::string own_source(const Json& spec) {
+  if (!spec.contains("inputs") && spec.at("corpus").is_string()) return "";
+  if (spec.contains("corpus"))
+    return " --" + spec.at("corpus").get<std::string>() +
+           file_words(spec.at("options").at("files"));
+  Json files = Json::array();
+  for (const auto& input : spec.at("inputs")) files.push_back(input.at("file"));
+  const std::string format = spec.at("format"), first = files.at(0);
+  if (format == "nanogpt")
+    return " --nanogpt " + shell_word(fs::path(first).parent_path().string());
+  if (format == "megatron")
+    return " --megatron " + shell_word(fs::path(first).replace_extension().string());
+  return " --llmc-shards" + file_words(files);
 }
 
 }  // namespace
@@ -79,6 +111,23 @@ std::string dataset_folder(const std::string& cache, const std::string& name) {
          .found = "\"" + name + "\"",
          .expected = "letters, digits, '_', '-' and '.', the first one a letter or digit"});
   return cache + "/datasets/" + name;
+}
+
+std::string prepare_again(const std::string& name, const Json& spec) {
+  const std::string command = "normbench data prepare --again ";
+  try {
+    const std::string source = own_source(spec);
+    if (source.empty()) return command + name;
+    const bool is_text = spec.contains("corpus");
+    const Json vocabulary = is_text ? spec.at("tokenizer").at("vocabulary") : spec.at("vocabulary");
+    std::string text = command + "--name " + name + source;
+    if (vocabulary != 0) text += " --vocabulary " + vocabulary.dump();
+    if (is_text || spec.at("format") == "megatron")  // the others come as two splits
+      text += " --validation-share " + spec.at("validation_share").dump();
+    return text;
+  } catch (const Json::exception&) {  // a damaged sidecar does not know where it came from
+    return command + name + "  (data of your own: with --name " + name + " and its source)";
+  }
 }
 
 void write_sidecar(const std::string& folder, const Sidecar& s) {
@@ -120,7 +169,8 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
     const std::string hint = nearest(name, prepared);
     throw UserError({.what = "the data set \"" + name + "\" is not prepared",
                      .where = folder,
-                     .todo = "run `normbench data prepare " + name + "`" +
+                     .todo = "run `normbench data prepare " + name +
+                             "` (data of your own: with --name and its source)" +
                              (hint.empty() ? "" : ", or did you mean \"" + hint + "\"?")});
   }
   Json json = read_json(path);
@@ -129,21 +179,22 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
     claimed = json["sidecar_digest"].get<std::string>();
     json.erase("sidecar_digest");
   }
+  const Json spec = json.is_object() ? json.value("spec", Json()) : Json();
   const std::string found = xxh3_hex(canonical(json));
   if (found != claimed)
     throw UserError({.what = "the sidecar of a data set was changed by hand or cut",
                      .where = path,
                      .found = "digest " + found,
                      .expected = claimed.empty() ? "a key sidecar_digest" : claimed,
-                     .todo = prepare_again(name)});
+                     .todo = prepare_again(name, spec)});
   const JsonObject o(json, path);
   if (o.required<std::string>("schema") != kSidecarSchema)
     o.fail("schema", "unknown schema", o.required<std::string>("schema"), kSidecarSchema,
-           prepare_again(name));
+           prepare_again(name, spec));
   Sidecar s;
   s.name = o.required<std::string>("name");
   if (s.name != name)
-    o.fail("name", "the folder holds another data set", s.name, name, prepare_again(name));
+    o.fail("name", "the folder holds another data set", s.name, name, prepare_again(name, spec));
   s.spec_digest = o.required<std::string>("spec_digest");
   s.spec = o.raw("spec");
   s.vocabulary = o.required<int64_t>("vocabulary");
@@ -237,7 +288,7 @@ std::vector<TokenSpan> open_split(const std::string& folder, const Sidecar& side
                        .where = path,
                        .found = std::to_string(span.file->bytes().size()) + " bytes",
                        .expected = "at least " + std::to_string(end),
-                       .todo = prepare_again(sidecar.name)});
+                       .todo = prepare_again(sidecar.name, sidecar.spec)});
     spans.push_back(std::move(span));
   }
   return spans;

@@ -61,6 +61,10 @@ struct Sidecar {
 /// UserError.
 std::string dataset_folder(const std::string& cache, const std::string& name);
 
+/// The command that prepares a data set again, from the `spec` of its sidecar: data of the user's
+/// own with its name and source.
+std::string prepare_again(const std::string& name, const Json& spec);
+
 void write_sidecar(const std::string& folder, const Sidecar& sidecar);
 /// Throws UserError: not prepared (with the nearest prepared name), unreadable, edited.
 Sidecar read_sidecar(const std::string& cache, const std::string& name);

@@ -84,8 +84,7 @@ std::unique_ptr<TokenSource> open_dataset(const std::string& name,
     throw UserError({.what = "the data set \"" + name + "\" is damaged",
                      .where = folder,
                      .found = found,
-                     .todo = "run `normbench data prepare --again " + name +
-                             "` (data of your own: with its --name and source)"});
+                     .todo = prepare_again(name, sidecar.spec)});
   return std::make_unique<PreparedSource>(folder, std::move(sidecar));
 }
 

@@ -92,7 +92,8 @@ struct AngptOptions {
     v.added("residual");
   }
 
-  /// Replaces the zeros that stand for "as in the paper".
+  /// Replaces the zeros that stand for "as in the paper". Throws UserError on a scale that would
+  /// give an infinite factor.
   void resolve(const ModelSize& size) {
     const auto set = [](double& value, double paper) { value = value == 0 ? paper : value; };
     const auto d = static_cast<double>(size.width), f = static_cast<double>(size.mlp_width);
@@ -105,6 +106,8 @@ struct AngptOptions {
     set(g_init, std::sqrt(h));
     set(alpha_scale, s_scale);
     set(sz_scale, s_scale);
+    check_option("alpha_scale", alpha_scale, alpha_scale > 0, "above 0, here or in s_scale");
+    check_option("sz_scale", sz_scale, sz_scale > 0, "above 0, here or in s_scale");
     for (double* nu : {&nu_qkv, &nu_p, &nu_u, &nu_z, &nu_acf, &nu_d}) *nu *= nu_factor;
     nu_factor = 1;
   }

@@ -40,6 +40,8 @@ bool hybrid_writes_residual(const std::string& name);
 
 /// Model::after_step() and Model::diagnostics() of a model with these mixers: s_mamba and dt (mean,
 /// least, largest) of each Mamba layer; s_moe, load, bias and score_spread of each MoE layer.
+/// Before the first training pass load and score_spread are missing, and dt is that of its bias
+/// alone.
 void hybrid_after_step(torch::nn::Module& model);
 std::vector<std::pair<std::string, torch::Tensor>> hybrid_diagnostics(torch::nn::Module& model);
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "models/hybrid_prenorm.h"
+#include "models/ngpt.h"
 #include "models/ngpt_hybrid.h"
 
 namespace normbench {
@@ -167,7 +168,7 @@ torch::Tensor dense(MoeImpl& moe, const torch::Tensor& x) {
   auto y = moe.shared->forward(x);
   for (size_t e = 0; e < moe.experts.size(); ++e)
     y = y + weights.select(-1, static_cast<int64_t>(e)).unsqueeze(-1) *
-                moe.experts[e]->forward(x, moe.scale_up);
+                moe.experts[e]->forward(x, moe.scales);
   return y;
 }
 
@@ -284,26 +285,54 @@ TEST(Moe, TheBalanceLossAddsItsGradientAndNotItsValue) {
   EXPECT_NEAR(sequence_balance(steep, one).item<double>(), 6, 1e-14);
 }
 
-TEST(NgptHybrid, StartsOnItsConstraint) {
-  for (const bool router : {true, false}) {
-    const auto model =
-        make("ngpt_hybrid", with(kMixed, {{"s_uv", true}, {"router_normalised", router}}));
-    int64_t matrices = 0;
-    for (const auto& group : model->parameter_groups()) {
-      const bool matrix = group.tensor.dim() == 2 && !is_named(group.name, "qk_scale");
-      const bool free = !router && is_named(group.name, "router.weight");
-      EXPECT_EQ(group.constraint == RowConstraint::kUnit, matrix && !free) << group.name;
-      EXPECT_EQ(group.decay, matrix) << group.name;
-      if (!matrix || free) continue;
-      ++matrices;
-      EXPECT_EQ(group.axis, hybrid_writes_residual(group.name) ? 0 : 1) << group.name;
-      EXPECT_EQ(group.tensor.size(group.axis), kSmall.width) << group.name;  // along D
-      // Drawn in fp32: one rounding of 1.2e-7 in each entry.
-      EXPECT_LT(largest(group.tensor.norm(2, {group.axis}) - 1), 2e-7) << group.name;
+TEST(Moe, ASingleExpertHasNoSpreadOfScoresAndNoNan) {
+  const auto model =
+      make("hybrid_prenorm", with(kMixed, {{"pattern", "E"}, {"num_experts", 1}, {"top_k", 1}}));
+  model->loss(tokens(5), tokens(11)).backward();
+  const auto& moe = *model->named_modules()["blocks.0.moe"]->as<MoeImpl>();
+  EXPECT_EQ(moe.score_spread.item<double>(), 0);
+}
+
+// Optimisers of matrices (Muon) go by this flag, and by nothing else.
+TEST(Hybrids, HiddenMatricesAreTheProjectionsOfTheMixers) {
+  for (const std::string name : {"ngpt_hybrid", "hybrid_prenorm"})
+    for (const auto& group : make(name, kMixed)->parameter_groups()) {
+      bool projection = false;
+      for (const std::string leaf : {"q", "k", "v", "o", "up", "down", "in_proj", "out_proj"})
+        projection = projection || is_named(group.name, leaf + ".weight");
+      EXPECT_EQ(group.hidden_matrix, projection) << name << " " << group.name;
     }
-    // embed, head; 2 Mamba of 2; 2 MoE of a router, 5 experts and a shared one of 2; 4; 2.
-    EXPECT_EQ(matrices, 2 + 2 * 2 + 2 * ((router ? 1 : 0) + 6 * 2) + 4 + 2);
-  }
+  for (const auto& group : make("nanogpt", Json::object())->parameter_groups())
+    EXPECT_EQ(group.hidden_matrix,
+              group.tensor.dim() == 2 && group.name.find("blocks.") != std::string::npos)
+        << group.name;
+}
+
+TEST(NgptHybrid, StartsOnItsConstraint) {
+  for (const bool swiglu : {true, false})
+    for (const bool router : {true, false}) {
+      const auto model =
+          make("ngpt_hybrid", with(kMixed, {{"s_uv", true},
+                                            {"router_normalised", router},
+                                            {"activation", swiglu ? "swiglu" : "relu2"}}));
+      int64_t matrices = 0;
+      for (const auto& group : model->parameter_groups()) {
+        const bool matrix = group.tensor.dim() == 2 && !is_named(group.name, "qk_scale");
+        const bool free = !router && is_named(group.name, "router.weight");
+        EXPECT_EQ(group.constraint == RowConstraint::kUnit, matrix && !free) << group.name;
+        EXPECT_EQ(group.decay, matrix) << group.name;
+        if (!matrix || free) continue;
+        ++matrices;
+        EXPECT_EQ(group.axis, hybrid_writes_residual(group.name) ? 0 : 1) << group.name;
+        EXPECT_EQ(group.tensor.size(group.axis), kSmall.width) << group.name;  // along D
+        // Drawn in fp32: one rounding of 1.2e-7 in each entry.
+        EXPECT_LT(largest(group.tensor.norm(2, {group.axis}) - 1), 2e-7) << group.name;
+      }
+      // embed, head; 2 Mamba of 2; 2 MoE of a router, 5 experts and a shared one; attention; an
+      // MLP.
+      const int64_t expert = swiglu ? 3 : 2;
+      EXPECT_EQ(matrices, 2 + 2 * 2 + 2 * ((router ? 1 : 0) + 6 * expert) + 4 + expert);
+    }
 }
 
 // relu^2 is homogeneous and the branch is normalised: a common factor of all hidden vectors is
@@ -321,6 +350,96 @@ TEST(NgptHybrid, ACommonFactorOfTheHiddenVectorsIsDead) {
   EXPECT_LT(largest(model->logits(tokens(5)) - before), 1e-12);
   scale(torch::linspace(0.5, 1.5, 16, kDouble), "moe.scale_up");
   EXPECT_GT(largest(model->logits(tokens(5)) - before), 1e-3);
+}
+
+/// Copies parameter by parameter what `to` has under `prefix_to` from `from`.
+void copy_weights(Model& to, const std::string& prefix_to, Model& from,
+                  const std::string& prefix_from) {
+  torch::NoGradGuard no_grad;
+  const auto theirs = from.named_parameters();
+  for (auto& item : to.named_parameters())
+    if (item.key().starts_with(prefix_to))
+      item.value().copy_(theirs[prefix_from + item.key().substr(prefix_to.size())]);
+}
+
+// Truth: (20, 21) of nGPT, which ngpt.h computes and its golden files pin.
+TEST(NgptHybrid, TheSwigluMlpIsThatOfNgpt) {
+  for (const double init : {1.0, 1.5}) {
+    const auto hybrid = make("ngpt_hybrid", with(kMixed, {{"pattern", "-"},
+                                                          {"activation", "swiglu"},
+                                                          {"s_uv", true},
+                                                          {"s_uv_init", init},
+                                                          {"s_uv_scale", 0.5}}));
+    const auto ngpt = make("ngpt", {{"sqrt_d_on", "gate"}, {"suv_init", init}, {"suv_scale", 0.5}});
+    copy_weights(*hybrid, "blocks.0.mlp.", *ngpt, "blocks.0.mlp.");
+    {
+      torch::NoGradGuard no_grad;  // so that no factor is lost among equal ones
+      for (const char* leaf : {"scale_up", "scale_gate"})
+        for (auto* model : {hybrid.get(), ngpt.get()}) {
+          auto scale = model->named_parameters()[std::string("blocks.0.mlp.") + leaf];
+          scale.mul_(torch::linspace(leaf[6] == 'u' ? 0.5 : 2, 1.5, 34, kDouble));
+        }
+    }
+    const auto h = torch::randn({2, 12, 24}, kDouble);
+    const auto ours =
+        hybrid->named_modules()["blocks.0"]->as<NgptHybridBlockImpl>()->mixer(h, nullptr);
+    const auto theirs = ngpt->named_modules()["blocks.0"]->as<NgptBlockImpl>()->mlp->forward(h);
+    EXPECT_LT(largest(ours - theirs), 1e-13 * largest(theirs)) << init;  // sums of 34 terms
+  }
+}
+
+TEST(NgptHybrid, SwigluExpertsShareTheirScalesAndSeeAFactorOfTheGateOnly) {
+  const auto options = with(kMixed, {{"pattern", "E"}, {"activation", "swiglu"}, {"s_uv", true}});
+  const auto model = make("ngpt_hybrid", options);
+  int64_t scales = 0;
+  for (const auto& item : model->named_parameters())
+    scales += is_named(item.key(), "scale_up") || is_named(item.key(), "scale_gate");
+  EXPECT_EQ(scales,
+            kSmall.num_layers * 2 * 2);  // two vectors of the experts, two of the shared one
+  const auto plain = make("ngpt_hybrid", with(options, {{"s_uv", false}}));
+  copy_weights(*plain, "", *model, "");
+  const auto before = model->logits(tokens(5));
+  // Stored scales start at 1, and that is what s_uv = false means.
+  EXPECT_LT(largest(plain->logits(tokens(5)) - before), 1e-12);
+  torch::NoGradGuard no_grad;
+  const auto scale = [&](const std::string& leaf) {
+    for (auto& item : model->named_parameters())
+      if (is_named(item.key(), leaf)) item.value().mul_(3);
+  };
+  scale("scale_up");
+  EXPECT_LT(largest(model->logits(tokens(5)) - before), 1e-12);
+  scale("scale_gate");
+  EXPECT_GT(largest(model->logits(tokens(5)) - before), 1e-3);
+}
+
+TEST(NgptHybrid, SwigluGatesStartWithSizeOne) {
+  ModelSize size = kSmall;
+  size.width = 256;
+  size.mlp_width = 512;
+  const auto model = make("ngpt_hybrid", {{"pattern", "-"}, {"activation", "swiglu"}}, size);
+  auto& mlp = *model->named_modules()["blocks.0.mlp"]->as<FeedForwardImpl>();
+  torch::manual_seed(3);
+  const auto h = ops::l2_norm(torch::randn({16, 256}, kDouble));
+  EXPECT_DOUBLE_EQ(mlp.form.gate_factor, 16);
+  // 16 tokens times 512 rows: the standard error of a standard deviation is 1 / sqrt(2 * 512 * 16).
+  const auto gate = mlp.form.gate_factor * ops::linear(h, mlp.gate->weight);
+  EXPECT_NEAR(gate.std().item<double>(), 1, 0.05);
+}
+
+TEST(Hybrids, DiagnosticsAreThereBeforeTheFirstStep) {
+  for (const std::string name : {"mamba2", "hybrid_prenorm"}) {
+    Json options = {{"ssm_head_width", 4}};  // nine heads
+    if (name == "hybrid_prenorm") options["pattern"] = "M*";
+    const auto seen = make(name, options)->diagnostics();
+    ASSERT_FALSE(seen.empty()) << name;
+    const auto& [key, dt] = seen.front();
+    EXPECT_EQ(key, "blocks.0.mamba.dt") << name;
+    // Log-uniform in [1e-3, 0.1], through fp32.
+    EXPECT_GE(dt[1].item<double>(), 1e-3 * (1 - 1e-4)) << name;
+    EXPECT_LE(dt[2].item<double>(), 0.1 * (1 + 1e-4)) << name;
+    EXPECT_LT(dt[1].item<double>(), dt[0].item<double>()) << name;
+    EXPECT_LT(dt[0].item<double>(), dt[2].item<double>()) << name;
+  }
 }
 
 TEST(NgptHybrid, ScalesStartSoThatPreActivationsHaveSizeOne) {
@@ -438,7 +557,27 @@ TEST(Hybrids, WrongOptionsAreErrorsThatSayWhatToDo) {
       {"hybrid_prenorm", {{"ssm_heads", 3}, {"num_groups", 2}}, "ssm_heads"},
       {"hybrid_prenorm", {{"norm_groups", 7}}, "norm_groups"},
       {"mamba2", {{"chunk", 0}}, "chunk"},
-      {"mamba2", {{"top_k", 2}}, "top_k"}};
+      {"mamba2", {{"top_k", 2}}, "top_k"},
+      {"ngpt_hybrid", {{"activation", "gelu"}}, "activation"},
+      // An infinite factor, 0 / 0, or experts that push the wrong way.
+      {"ngpt_hybrid", {{"s_mamba_scale", 0.0}}, "s_mamba_scale"},
+      {"ngpt_hybrid", {{"s_moe_scale", 0.0}}, "s_moe_scale"},
+      {"ngpt_hybrid", {{"s_uv", true}, {"s_uv_scale", 0.0}}, "s_uv_scale"},
+      {"ngpt_hybrid", {{"s_uv", true}, {"s_uv_init", 0.0}}, "s_uv_init"},
+      {"ngpt_hybrid", {{"alpha_scale", -0.1}}, "alpha_scale"},
+      {"ngpt_hybrid", {{"fngpt", true}, {"norm_eps", 0.0}}, "norm_eps"},
+      {"hybrid_prenorm", {{"bias_rate", -1e-3}}, "bias_rate"},
+      {"hybrid_prenorm", {{"balance_coefficient", -1.0}}, "balance_coefficient"},
+      {"hybrid_prenorm", {{"routed_scaling_factor", -2.5}}, "routed_scaling_factor"},
+      {"ngpt", {{"suv_scale", 0.0}}, "suv_scale"},
+      {"ngpt", {{"s_scale", -1.0}}, "s_scale"},
+      {"angpt", {{"s_scale", 0.0}}, "s_scale"},
+      // Without effect.
+      {"ngpt_hybrid", {{"s_uv_init", 2.0}}, "without effect"},
+      {"ngpt_hybrid", {{"s_uv_scale", 2.0}}, "without effect"},
+      {"ngpt_hybrid", {{"norm_eps", 1e-6}}, "without effect"},
+      {"ngpt_hybrid", {{"lgp_q", 0.5}}, "without effect"},
+      {"ngpt", {{"lgp_q", 0.5}}, "without effect"}};
   for (const auto& [name, options, expected] : cases)
     EXPECT_NE(message(name, options).find(expected), std::string::npos) << message(name, options);
 }

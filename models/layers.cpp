@@ -13,6 +13,23 @@ namespace {
 thread_local int shapes_only = 0;
 }
 
+void check_option(const std::string& name, double value, bool fits, const std::string& expected) {
+  if (!fits)
+    throw UserError({.what = "an option of the model is out of range",
+                     .where = "model_options/" + name,
+                     .found = Json(value).dump(),
+                     .expected = expected});
+}
+
+void check_unused(const std::string& name, double value, double unused,
+                  const std::string& condition) {
+  if (value != unused)
+    throw UserError({.what = "an option of the model would be without effect",
+                     .where = "model_options/" + name,
+                     .found = Json(value).dump(),
+                     .expected = Json(unused).dump() + ", unless " + condition});
+}
+
 ShapesOnly::ShapesOnly() { ++shapes_only; }
 ShapesOnly::~ShapesOnly() { --shapes_only; }
 
@@ -82,12 +99,17 @@ torch::Tensor head_loss(const torch::Tensor& h, const torch::Tensor& weight,
 
 std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module) {
   std::vector<ParameterGroup> groups;
-  for (const auto& item : module.named_parameters())
-    groups.push_back(
-        {.name = item.key(),
-         .tensor = item.value(),
-         .decay = item.value().dim() >= 2,
-         .embedding = is_named(item.key(), "embed.weight") || is_named(item.key(), "head.weight")});
+  for (const auto& item : module.named_parameters()) {
+    const std::string& name = item.key();
+    const bool embedding = is_named(name, "embed.weight") || is_named(name, "head.weight");
+    const bool other_table = is_named(name, "pos.weight") || is_named(name, "router.weight");
+    groups.push_back({.name = name,
+                      .tensor = item.value(),
+                      .decay = item.value().dim() >= 2,
+                      .embedding = embedding,
+                      .hidden_matrix = item.value().dim() == 2 && is_named(name, "weight") &&
+                                       !embedding && !other_table});
+  }
   return groups;
 }
 

@@ -16,6 +16,13 @@
 
 namespace normbench {
 
+/// Throws UserError unless `fits`. `name`: the model's option.
+void check_option(const std::string& name, double value, bool fits, const std::string& expected);
+/// Throws UserError when `value` differs from `unused`, its default, although `condition`, under
+/// which the option has an effect, does not hold.
+void check_unused(const std::string& name, double value, double unused,
+                  const std::string& condition);
+
 /// A new master weight in fp32, its values not set; without memory while a ShapesOnly lives.
 torch::Tensor new_parameter(at::IntArrayRef shape);
 
@@ -92,7 +99,7 @@ std::vector<std::pair<std::string, torch::Tensor>> mean_step_sizes(
 }
 
 /// Every parameter once, in registration order; tensors with two or more dimensions decay; no
-/// constraint.
+/// constraint. Embeddings and hidden matrices are marked, by their names.
 std::vector<ParameterGroup> groups_without_constraint(torch::nn::Module& module);
 
 /// True for a projection that writes into the residual stream: names that end in attn.o.weight or

@@ -106,10 +106,7 @@ struct Mamba2Impl : torch::nn::Module {
     const auto raw = ops::reference::widen(dt);
     const auto shifted = (form.dt_row_scale == 1 ? raw : raw * form.dt_row_scale) + dt_bias;
     const auto steps = torch::softplus(shifted);
-    if (at::GradMode::is_enabled()) {
-      const auto seen = steps.detach();
-      dt_seen = torch::stack({seen.mean(), seen.min(), seen.max()});
-    }
+    if (at::GradMode::is_enabled()) keep_dt(steps.detach());
     return steps;
   }
 
@@ -119,7 +116,8 @@ struct Mamba2Impl : torch::nn::Module {
   }
 
   /// What is not a matrix, as in mamba_ssm: A uniform in [1, 16], dt log-uniform in [1e-3, 0.1]
-  /// through dt_bias, convolution uniform in +-1 / sqrt(K), D and gain 1.
+  /// through dt_bias, convolution uniform in +-1 / sqrt(K), D and gain 1. dt_seen is that of an
+  /// input of zeros, until a training pass has seen another.
   void reset_vectors_(uint64_t seed, const std::string& prefix) {
     torch::NoGradGuard no_grad;
     const double bound = 1 / std::sqrt(static_cast<double>(options.conv_width));
@@ -138,6 +136,7 @@ struct Mamba2Impl : torch::nn::Module {
       const double dt = std::max(1e-4, std::exp(std::log(1e-3) + r * std::log(0.1 / 1e-3)));
       return dt + std::log(-std::expm1(-dt));  // softplus of it is dt
     });
+    keep_dt(torch::softplus(dt_bias));
     D.fill_(1);
     if (!norm.is_empty()) norm->weight.fill_(1);
   }
@@ -151,9 +150,13 @@ struct Mamba2Impl : torch::nn::Module {
   Weight in_proj{nullptr}, conv{nullptr}, norm{nullptr}, out_proj{nullptr};
   torch::Tensor conv_bias, dt_bias, A_log, D;
   torch::Tensor input_scale;  // stored value, no dimension
-  torch::Tensor dt_seen;      // [3], of the last training pass
+  torch::Tensor dt_seen;      // [3], mean, least and largest dt of the last training pass
 
  private:
+  void keep_dt(const torch::Tensor& steps) {
+    dt_seen = torch::stack({steps.mean(), steps.min(), steps.max()});
+  }
+
   torch::Tensor convolve(const torch::Tensor& xbc, Mamba2State* state) {
     if (!state) return ops::causal_conv(xbc, conv->weight, conv_bias);
     const int64_t kept = options.conv_width - 1;

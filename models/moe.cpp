@@ -54,6 +54,20 @@ void MoeOptions::resolve(int64_t width) {
     fail("top_k", top_k, "between 1 and num_experts, " + std::to_string(num_experts));
   if (expert_width < 1) fail("expert_width", expert_width, "1 or more, or 0 for 0.69 D");
   if (shared_width < 1) fail("shared_width", shared_width, "1 or more, or 0 for two experts");
+  check_option("routed_scaling_factor", routed_scaling_factor, routed_scaling_factor > 0,
+               "above 0");
+  check_option("bias_rate", bias_rate, bias_rate >= 0, "0 or more");
+  check_option("balance_coefficient", balance_coefficient, balance_coefficient >= 0, "0 or more");
+}
+
+HiddenScales HiddenScales::make(torch::nn::Module& owner, int64_t hidden_width,
+                                const MoeForm& form) {
+  HiddenScales scales;
+  if (form.hidden_scale == 0) return scales;
+  if (form.activation == "swiglu")
+    scales.gate = owner.register_parameter("scale_gate", new_parameter({hidden_width}));
+  scales.up = owner.register_parameter("scale_up", new_parameter({hidden_width}));
+  return scales;
 }
 
 FeedForwardImpl::FeedForwardImpl(int64_t width, int64_t hidden_width, const MoeForm& moe_form,
@@ -62,21 +76,22 @@ FeedForwardImpl::FeedForwardImpl(int64_t width, int64_t hidden_width, const MoeF
   if (form.activation == "swiglu")
     gate = register_module("gate", Weight(at::IntArrayRef{hidden_width, width}));
   up = register_module("up", Weight(at::IntArrayRef{hidden_width, width}));
-  if (own_scale && form.hidden_scale != 0)
-    scale_up = register_parameter("scale_up", new_parameter({hidden_width}));
+  if (own_scale) scales = HiddenScales::make(*this, hidden_width, form);
   down = register_module("down", Weight(at::IntArrayRef{width, hidden_width}));
 }
 
-torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const torch::Tensor& layer_scale) {
+torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, const HiddenScales& of_the_layer) {
+  const auto scaled = [this](const torch::Tensor& y, const torch::Tensor& stored, double factor) {
+    if (stored.defined()) return y * (stored * (form.hidden_scale * factor)).to(y.scalar_type());
+    return factor == 1 ? y : y * factor;
+  };
   torch::Tensor hidden;
   if (gate.is_empty()) {
-    hidden = ops::linear(x, up->weight);
-    const auto& stored = layer_scale.defined() ? layer_scale : scale_up;
-    if (stored.defined()) hidden = hidden * (stored * form.hidden_scale).to(hidden.scalar_type());
-    hidden = hidden.relu().square();
+    hidden = scaled(ops::linear(x, up->weight), of_the_layer.up, 1).relu().square();
   } else {
     const auto halves = ops::linear_many(x, {gate->weight, up->weight});
-    hidden = ops::swiglu(halves[0], halves[1]);
+    hidden = ops::swiglu(scaled(halves[0], of_the_layer.gate, form.gate_factor),
+                         scaled(halves[1], of_the_layer.up, 1));
   }
   if (form.hidden_norm) hidden = l2_norm(hidden, form.norm_eps, L2Eps::kSum);
   return ops::linear(hidden, down->weight);
@@ -118,8 +133,7 @@ MoeImpl::MoeImpl(int64_t width, const MoeOptions& moe_options, const MoeForm& mo
     experts.emplace_back(width, options.expert_width, form, /*own_scale=*/false);
     list->push_back(experts.back());
   }
-  if (form.hidden_scale != 0)
-    scale_up = register_parameter("scale_up", new_parameter({options.expert_width}));
+  scales = HiddenScales::make(*this, options.expert_width, form);
   shared =
       register_module("shared", FeedForward(width, options.shared_width, form, /*own_scale=*/true));
 }
@@ -149,7 +163,9 @@ torch::Tensor MoeImpl::forward(const torch::Tensor& x, torch::Tensor* balance) {
     *balance = balance->defined() ? *balance + loss : loss;
     torch::NoGradGuard no_grad;
     router->counts += expert_counts(routing.ids, router->counts);
-    score_spread = routing.scores.std(-1).mean();
+    // std() divides by E - 1.
+    score_spread =
+        options.num_experts == 1 ? torch::zeros_like(loss.detach()) : routing.scores.std(-1).mean();
   }
   return routed(x, routing) + shared->forward(x);  // (3)
 }
@@ -168,7 +184,7 @@ torch::Tensor MoeImpl::routed(const torch::Tensor& x, const Routing& routing) {
   const auto sorted = TakeRows::apply(tokens, order.div(k, "floor"), back, k);
   const auto parts = sorted.split_with_sizes(rows);
   std::vector<torch::Tensor> y;
-  for (size_t e = 0; e < experts.size(); ++e) y.push_back(experts[e]->forward(parts[e], scale_up));
+  for (size_t e = 0; e < experts.size(); ++e) y.push_back(experts[e]->forward(parts[e], scales));
   const auto copies = TakeRows::apply(torch::cat(y), back, order, 1).unflatten(0, {-1, k});
   const auto weights = routing.weights.reshape({-1, k, 1}).to(x.scalar_type());
   return (copies * weights).sum(1).view_as(x);

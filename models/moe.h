@@ -4,8 +4,9 @@
 //   p = sigmoid(W_r (s x))                                                                    (1)
 //   selected: the k largest of p_e + b_e; weight_e = f p_e / (sum of selected p + 1e-20)      (2)
 //   y = sum over selected e of weight_e expert_e(x) + shared(x)                               (3)
-//   expert(x) = W_down relu(W_up x)^2,  or  W_down (SiLU(W_gate x) (W_up x))                  (4)
+//   expert(x) = W_down relu(s_u W_up x)^2,  or  W_down ((s_u W_up x) SiLU(c s_v W_gate x))    (4)
 //   after each step: b_e += rate * sign(mean count - count_e)                                 (5)
+// s_u, s_v, c: 1 but in the normalised hybrid, which learns the two vectors [F] (ngpt_hybrid.h).
 // The bias b chooses and never weighs; it is no parameter. Tokens are sorted by expert, so that an
 // expert is one product over its own rows: none is dropped, and no expert has a limit.
 // B batch, T tokens, D model width, E experts, k experts of a token, F width of an expert.
@@ -47,29 +48,40 @@ struct MoeOptions {
     v.field("bias_rate", bias_rate);
     v.field("balance_coefficient", balance_coefficient);
   }
-  /// Fills the widths in. Throws UserError unless 0 < k <= E and every width is positive.
+  /// Fills the widths in. Throws UserError unless 0 < k <= E, every width is positive, and the
+  /// factors are not negative.
   void resolve(int64_t width);
 };
 
 /// Where the architectures differ.
 struct MoeForm {
   std::string activation = "relu2";  // (4): relu2 or swiglu
-  double router_scale = 0;   // s of (1) = stored * this, the stored scalar learned; 0: s = 1
-  double hidden_scale = 0;   // relu(s_uv W_up x)^2, s_uv = stored [F] * this, learned; 0: s_uv = 1
+  double router_scale = 0;  // s of (1) = stored * this, the stored scalar learned; 0: s = 1
+  // s_u, and s_v of swiglu = stored [F] * this, learned; 0: both are 1, not learned.
+  double hidden_scale = 0;
+  double gate_factor = 1;    // c of (4), swiglu
   bool hidden_norm = false;  // the hidden vector / its L2 norm, before W_down
   double norm_eps = 1e-12;   // added to the sum of squares of that norm: relu^2 can be all zeros
 };
 
+/// The stored s_u and s_v, [F]; undefined where the form has none.
+struct HiddenScales {
+  torch::Tensor up, gate;
+  /// Registers "scale_up", and "scale_gate" for swiglu, in `owner`.
+  static HiddenScales make(torch::nn::Module& owner, int64_t hidden_width, const MoeForm& form);
+};
+
 /// (4). Also the dense MLP of the hybrids.
 struct FeedForwardImpl : torch::nn::Module {
-  /// own_scale: s_uv belongs to this one; the experts of a layer share theirs.
+  /// own_scale: s_u and s_v belong to this one; the experts of a layer share theirs.
   FeedForwardImpl(int64_t width, int64_t hidden_width, const MoeForm& form, bool own_scale);
-  /// x: [..., D]. scale: stored s_uv of the layer, or undefined.
-  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& scale = {});
+  /// x: [..., D].
+  torch::Tensor forward(const torch::Tensor& x) { return forward(x, scales); }
+  torch::Tensor forward(const torch::Tensor& x, const HiddenScales& of_the_layer);
 
   MoeForm form;
   Weight gate{nullptr}, up{nullptr}, down{nullptr};
-  torch::Tensor scale_up;  // stored s_uv, [F]
+  HiddenScales scales;
 };
 TORCH_MODULE(FeedForward);
 
@@ -126,9 +138,11 @@ struct MoeImpl : torch::nn::Module {
   std::vector<FeedForward> experts;
   FeedForward shared{nullptr};
   torch::Tensor router_scale;  // stored s of (1), no dimension
-  torch::Tensor scale_up;      // stored s_uv of the experts, [F]
+  HiddenScales scales;         // of the experts; the shared one has its own
   torch::Tensor load;          // [E], each expert's share of the tokens of the last step
-  torch::Tensor score_spread;  // standard deviation of p over the experts, mean over tokens
+  // Standard deviation of p over the experts (E - 1 in its denominator; 0 for one expert), mean
+  // over tokens.
+  torch::Tensor score_spread;
 
  private:
   torch::Tensor routed(const torch::Tensor& x, const Routing& routing);

@@ -94,8 +94,17 @@ struct NgptOptions {
     v.added("lgp_q");
   }
 
-  /// Replaces the zeros that stand for "as usual".
+  /// Replaces the zeros that stand for "as usual". Throws UserError on a scale that would give an
+  /// infinite factor, and on an option without effect.
   void resolve(const ModelSize& size) {
+    const std::pair<const char*, double> scales[] = {{"s_scale", s_scale},
+                                                     {"alpha_scale", alpha_scale},
+                                                     {"sqk_scale", sqk_scale},
+                                                     {"sz_scale", sz_scale}};
+    for (const auto& [name, scale] : scales)
+      check_option(name, scale, scale >= 0, "above 0, or 0 for the usual one");
+    check_option("suv_scale", suv_scale, suv_scale > 0, "above 0");
+    if (!lgp) check_unused("lgp_q", lgp_q, NgptOptions{}.lgp_q, "lgp is true");
     if (s_scale == 0) s_scale = 1 / std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &sqk_scale, &sz_scale})
       if (*scale == 0) *scale = s_scale;

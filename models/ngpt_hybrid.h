@@ -6,9 +6,11 @@
 //   M: Mamba-2 of s_mamba h, without its gated norm: W_out (y SiLU(z))          mamba2.h      (3)
 //   E: experts of h, router of s_moe h                                          moe.h         (4)
 //   *: q <- s_qk^2 norm(q), k <- norm(k) per head;  W_o (softmax_causal(sqrt(Dh) q k^T) v)    (5)
-//   -: W_down relu(s_uv W_up h)^2                                                             (6)
+//   -: W_down relu(s_u W_up h)^2,  or  W_down ((s_u W_up h) SiLU(sqrt(D) s_v W_gate h))       (6)
 // norm(x) = x / ||x||_2. fngpt: also norm of what enters W_out, W_o and W_down. Scales are stored
-// (first value: scale) and used as stored * init / scale; s_mamba, s_moe: numbers.
+// (first value: scale) and used as stored * init / scale; s_mamba, s_moe: numbers. (6) is that of
+// an expert too. Its second form, `activation` swiglu, is the MLP of ngpt.h (20, 21): relu^2 does
+// not see a common factor of its input behind the norm of (2), SiLU does, hence sqrt(D).
 // Every matrix has unit norm along D after each step: rows, but columns of out_proj, o and down.
 // B batch, T tokens, D model width, H heads, K heads of k and v, Dh head width, V vocabulary.
 #pragma once
@@ -39,7 +41,9 @@ struct NgptHybridOptions {
   double s_qk_scale = 0;     // 0 = 1 / sqrt(D)
   double s_z_init = 1;       // s_z at step 0
   double s_z_scale = 0;      // 0 = 1 / sqrt(D)
-  bool s_uv = false;         // a learned vector on every hidden pre-activation, times sqrt(D)
+  // Learned vectors on the hidden pre-activations of (6); off: s_u = s_v = 1. relu2 has sqrt(D)
+  // s_u.
+  bool s_uv = false;
   double s_uv_init = 1, s_uv_scale = 1;
   bool fngpt = false;  // norms of the vectors that enter W_out, W_o and W_down
   // arXiv 2608.01284: scalars that put the inputs of SiLU, softplus and sigmoid in range. Their
@@ -53,6 +57,8 @@ struct NgptHybridOptions {
   double norm_eps = 1e-12;  // added to the sum of squares in fngpt's norms
   bool lgp = false;         // gradient preconditioning of the logits (suite/ops/logit_gradient.h)
   double lgp_q = 1;         // its exponent
+  // (6), of MLP and experts: relu2 (Nemotron-3, nvfp4) or swiglu (nGPT).
+  std::string activation = "relu2";
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -78,10 +84,36 @@ struct NgptHybridOptions {
     v.field("norm_eps", norm_eps);
     v.field("lgp", lgp);
     v.field("lgp_q", lgp_q);
+    v.choice("activation", activation, {"relu2", "swiglu"});
+    v.added("activation");
   }
 
-  /// Replaces the zeros that stand for "as usual".
+  /// Throws UserError on what would give an infinite factor or 0 / 0, and on an option without
+  /// effect.
+  void check() const {
+    const NgptHybridOptions unused;
+    const std::pair<const char*, double> zero_is_usual[] = {
+        {"alpha_scale", alpha_scale}, {"s_qk_scale", s_qk_scale}, {"s_z_scale", s_z_scale}};
+    for (const auto& [name, value] : zero_is_usual)
+      check_option(name, value, value >= 0, "above 0, or 0 for 1 / sqrt(D)");
+    check_option("s_mamba_scale", s_mamba_scale, s_mamba_scale > 0, "above 0");
+    check_option("s_moe_scale", s_moe_scale, s_moe_scale > 0, "above 0");
+    if (s_uv) {
+      check_option("s_uv_scale", s_uv_scale, s_uv_scale > 0, "above 0");
+      check_option("s_uv_init", s_uv_init, s_uv_init > 0, "above 0, or s_uv off");
+    } else {
+      check_unused("s_uv_init", s_uv_init, unused.s_uv_init, "s_uv is true");
+      check_unused("s_uv_scale", s_uv_scale, unused.s_uv_scale, "s_uv is true");
+    }
+    if (fngpt)
+      check_option("norm_eps", norm_eps, norm_eps >= 1e-30, "1e-30 or more: relu^2 can be all 0");
+    else
+      check_unused("norm_eps", norm_eps, unused.norm_eps, "fngpt is true");
+    if (!lgp) check_unused("lgp_q", lgp_q, unused.lgp_q, "lgp is true");
+  }
+  /// Replaces the zeros that stand for "as usual". Throws UserError as check() does.
   void resolve(const ModelSize& size) {
+    check();
     hybrid.resolve(size);
     const double sqrt_d = std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &s_qk_scale, &s_z_scale})
@@ -97,8 +129,11 @@ struct NgptHybridOptions {
   }
   MoeForm moe_form(const ModelSize& size) const {
     const double sqrt_d = std::sqrt(static_cast<double>(size.width));
-    return {.router_scale = s_moe_init / s_moe_scale,
-            .hidden_scale = s_uv ? s_uv_init / s_uv_scale * sqrt_d : 0,
+    const bool swiglu = activation == "swiglu";
+    return {.activation = activation,
+            .router_scale = s_moe_init / s_moe_scale,
+            .hidden_scale = s_uv ? s_uv_init / s_uv_scale * (swiglu ? 1 : sqrt_d) : 0,
+            .gate_factor = swiglu ? sqrt_d : 1,
             .hidden_norm = fngpt,
             .norm_eps = norm_eps};
   }
@@ -249,7 +284,7 @@ class NgptHybrid : public Model {
   double stored_first_value(const std::string& name) const {
     if (is_named(name, "alpha")) return options_.alpha_scale;
     if (is_named(name, "head.scale")) return options_.s_z_scale;
-    if (is_named(name, "scale_up")) return options_.s_uv_scale;
+    if (is_named(name, "scale_up") || is_named(name, "scale_gate")) return options_.s_uv_scale;
     if (is_named(name, "input_scale")) return options_.s_mamba_scale;
     if (is_named(name, "router_scale")) return options_.s_moe_scale;
     return options_.s_qk_scale;  // qk_scale; what Mamba-2 has of its own is set after this

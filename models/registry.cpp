@@ -24,7 +24,11 @@ namespace {
 
 template <class Architecture, class Options>
 ModelEntry entry(const std::string& name, const std::string& paper) {
-  return {name, paper, options_json(Options{}), added_options<Options>(),
+  return {name,
+          paper,
+          options_json(Options{}),
+          added_options<Options>(),
+          option_choices<Options>(),
           [](const ModelSize& size, const JsonObject& options) -> std::shared_ptr<Model> {
             ModelSize checked = size;
             checked.check();

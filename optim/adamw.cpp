@@ -17,7 +17,7 @@ AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& opti
   };
   check("beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "0 <= beta1 < 1");
   check("beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "0 <= beta2 < 1");
-  check("eps", options.eps, options.eps >= 0, "0 or more");
+  check("eps", options.eps, options.eps >= kLeastEps, kLeastEpsText);
   check("weight_decay", options.weight_decay, options.weight_decay >= 0, "0 or more");
 
   bool fusible = true;

@@ -121,7 +121,36 @@ TEST(AdamW, RefusesTheStateOfAnotherModel) {
 TEST(AdamW, RefusesOptionsThatCannotWork) {
   EXPECT_THROW(AdamW(toy_groups(torch::kDouble), {.implementation = "fused"}), UserError);
   EXPECT_THROW(AdamW(toy_groups(torch::kFloat), {.beta2 = 1.0}), UserError);
+  // A row of an embedding that no token has touched has v = 0: 0 / 0. fp32 ends at 1.4e-45.
+  for (const double eps : {0.0, -1e-8, 1e-50})
+    EXPECT_THROW(AdamW(toy_groups(torch::kFloat), {.eps = eps}), UserError) << eps;
   EXPECT_THROW(find_optimizer("adam_w"), UserError);
+}
+
+TEST(AdamW, TheLeastEpsKeepsAnUntouchedWeightFinite) {
+  for (const std::string implementation : {"plain", "fused"}) {
+    const auto groups = toy_groups(torch::kFloat);
+    for (const auto& group : groups) group.tensor.mutable_grad() = torch::zeros_like(group.tensor);
+    AdamW(groups, {.eps = 1e-30, .weight_decay = 0, .implementation = implementation}).step(0.01);
+    for (size_t i = 0; i < groups.size(); ++i)
+      EXPECT_TRUE(groups[i].tensor.equal(toy_groups(torch::kFloat)[i].tensor)) << implementation;
+  }
+}
+
+TEST(AdamW, AStateThatDoesNotFitChangesNothing) {
+  const auto groups = toy_groups(torch::kFloat);
+  AdamW optimizer(groups, {});
+  set_gradients(groups, 1);
+  optimizer.step(0.01);
+  std::map<std::string, torch::Tensor> before, wrong;
+  for (const auto& [name, tensor] : optimizer.state()) {
+    before[name] = tensor.clone();
+    wrong[name] = tensor + 1;
+  }
+  wrong["v.w"] = torch::ones({3});  // the last in the order of the names
+  EXPECT_THROW(optimizer.load_state(wrong), UserError);
+  for (const auto& [name, tensor] : optimizer.state())
+    EXPECT_TRUE(tensor.equal(before.at(name))) << name;
 }
 
 TEST(AdamW, LeavesWeightsWithoutGradientAlone) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "optim/checks.h"
+#include "suite/base/errors.h"
 
 namespace normbench {
 
@@ -39,22 +40,55 @@ CappedVectors angular_cap_(torch::Tensor w, const torch::Tensor& before, int64_t
   return {phi.squeeze(axis), capped.squeeze(axis)};
 }
 
-AngularCap::AngularCap(std::unique_ptr<Optimizer> inner, const std::vector<ParameterGroup>& groups,
-                       const AngularCapOptions& o)
-    : inner_(std::move(inner)), options_(o) {
+namespace {
+
+void check_options(const AngularCapOptions& o) {
   const auto check = [](const char* name, double value, bool fits, const char* expected) {
     check_option("angular_cap", name, value, fits, expected);
   };
   check("kappa_c", o.kappa_c, o.kappa_c >= 0, "0 or more");
   check("theta_floor", o.theta_floor, o.theta_floor >= 0, "0 or more");
-  o.cap == "constant"
-      ? check("theta_max", o.theta_max, o.theta_max > 0, "above 0 for a constant cap")
-      : check("theta_max", o.theta_max, o.theta_max == 0, "0, unless cap is \"constant\"");
+  if (o.cap == "constant")
+    check("theta_max", o.theta_max, o.theta_max > 0, "above 0 for a constant cap");
+
+  const AngularCapOptions unused;
+  const auto only_for = [](const char* cap, const char* name, double value, double default_value) {
+    check_unused("angular_cap", name, value, default_value, std::string("cap is \"") + cap + "\"");
+  };
+  if (o.cap != "constant") only_for("constant", "theta_max", o.theta_max, unused.theta_max);
+  if (o.cap != "proportional") {
+    only_for("proportional", "kappa_c", o.kappa_c, unused.kappa_c);
+    only_for("proportional", "theta_floor", o.theta_floor, unused.theta_floor);
+  }
+}
+
+/// A setting without effect is an error: the record would name an optimiser that it was not.
+[[noreturn]] void without_effect(const char* option, const std::string& found,
+                                 const std::string& expected) {
+  throw UserError({.what = "this angular cap would change nothing",
+                   .where = option,
+                   .found = found,
+                   .expected = expected,
+                   .todo = "take the optimizer whose name does not end in _capped"});
+}
+
+}  // namespace
+
+AngularCap::AngularCap(std::unique_ptr<Optimizer> inner, const std::vector<ParameterGroup>& groups,
+                       const AngularCapOptions& o)
+    : inner_(std::move(inner)), options_(o) {
+  check_options(o);
   for (const auto& group : groups) {
     if (group.constraint != RowConstraint::kUnit) continue;
     if (o.tangent_gradient) projected_.push_back(group);
     if (o.cap != "off" && !group.embedding) capped_.push_back(group);
   }
+  const std::string unit_vectors = "a model whose weight vectors are held at norm 1";
+  if (o.cap != "off" && capped_.empty()) without_effect("cap", "\"" + o.cap + "\"", unit_vectors);
+  if (o.tangent_gradient && projected_.empty())
+    without_effect("tangent_gradient", "true", unit_vectors);
+  if (o.cap == "off" && !o.tangent_gradient)
+    without_effect("cap", "\"off\"", "tangent_gradient, or another cap");
 }
 
 double AngularCap::theta_max(double lr, int64_t n) const {

@@ -37,9 +37,9 @@ struct AngularCapOptions {
   // Ours: the paper gives no value. Pure noise asks for about 0.23 lr sqrt(n) with beta1 = 0.9, so
   // that 0.25 caps every vector with a persistent gradient: watch the share of capped vectors.
   std::string cap = "proportional";  // (5); constant: theta_max; off: tangent_gradient alone
-  double kappa_c = 0.25;
-  double theta_floor = 1e-4;  // radian; keeps a small rate from freezing the weights
-  double theta_max = 0;       // radian, for `constant`
+  double kappa_c = 0.25;             // both for `proportional`
+  double theta_floor = 1e-4;         // radian; keeps a small rate from freezing the weights
+  double theta_max = 0;              // radian, for `constant`
   // g <- g - <g, w^> w^ before the update, for every constrained vector, embeddings included. The
   // moments are not projected.
   bool tangent_gradient = false;
@@ -57,7 +57,8 @@ struct AngularCapOptions {
 /// Any optimiser, under the cap. It has no state of its own.
 class AngularCap : public Optimizer {
  public:
-  /// Throws UserError when an option is out of range.
+  /// Throws UserError when an option is out of range or without effect, as the cap is on a model
+  /// without unit vectors.
   AngularCap(std::unique_ptr<Optimizer> inner, const std::vector<ParameterGroup>& groups,
              const AngularCapOptions& options);
 

@@ -192,7 +192,42 @@ TEST(AngularCap, RegistryReadsBothSetsOfOptionsAndRefusesWhatCannotWork) {
   EXPECT_THROW(make({{"kapa_c", 0.5}}), UserError);
   EXPECT_THROW(make({{"kappa_c", -1.0}}), UserError);
   EXPECT_THROW(make({{"cap", "constant"}}), UserError);
-  EXPECT_THROW(make({{"theta_max", 1.0}}), UserError);  // without effect on a proportional cap
+}
+
+// A setting that does nothing is an error: the record would say what was not done.
+TEST(AngularCap, RefusesWhatWouldBeWithoutEffect) {
+  const auto message = [](const Json& options, size_t first_group = 0) -> std::string {
+    auto groups = toy_groups();
+    groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(first_group));
+    try {
+      find_optimizer("adamw_capped").make(groups, JsonObject(options, "test"));
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const Json constant = {{"cap", "constant"}, {"theta_max", 0.05}};
+  const Json off = {{"cap", "off"}, {"tangent_gradient", true}};
+  const auto with = [](Json options, const char* name, double value) {
+    options[name] = value;
+    return options;
+  };
+  const std::pair<const char*, Json> cases[] = {{"theta_max", {{"theta_max", 1.0}}},
+                                                {"theta_max", with(off, "theta_max", 1)},
+                                                {"kappa_c", with(constant, "kappa_c", 0.5)},
+                                                {"theta_floor", with(constant, "theta_floor", 0.0)},
+                                                {"kappa_c", with(off, "kappa_c", 0.5)},
+                                                {"theta_floor", with(off, "theta_floor", 1e-3)},
+                                                {"tangent_gradient", {{"cap", "off"}}}};
+  for (const auto& [option, options] : cases)
+    EXPECT_NE(message(options).find(option), std::string::npos) << options << message(options);
+  // What a resolved configuration says: every option, unused ones with their default.
+  EXPECT_EQ(message(with(with(constant, "kappa_c", 0.25), "theta_floor", 1e-4)), "no error");
+  EXPECT_EQ(message(off), "no error");
+  // From the third group on the only unit vectors are an embedding's, then there are none.
+  EXPECT_NE(message({{"cap", "proportional"}}, 2).find("norm 1"), std::string::npos);
+  EXPECT_EQ(message(off, 2), "no error");
+  EXPECT_NE(message(off, 3).find("tangent_gradient"), std::string::npos);
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ GatedAdamW::GatedAdamW(const std::vector<ParameterGroup>& groups, const GatedAda
   };
   check("a", o.a, o.a >= 0 && std::isfinite(o.a), "0 or more");
   check("eps_gate", o.eps_gate, o.eps_gate > 0, "above 0");
-  // fp32 ends near 1e-38; a d of exactly 0 would give 0 / 0.
-  check("eps_num", o.eps_num, o.eps_num >= 1e-30, "1e-30 or more");
+  check("eps_num", o.eps_num, o.eps_num >= kLeastEps, kLeastEpsText);
   check("alpha", o.alpha, o.alpha > 0, "above 0");
   check("beta1", o.beta1, o.beta1 >= 0 && o.beta1 < 1, "0 <= beta1 < 1");
   check("beta2", o.beta2, o.beta2 >= 0 && o.beta2 < 1, "0 <= beta2 < 1");

@@ -144,6 +144,12 @@ TEST(GatedAdamW, RefusesOptionsThatCannotWork) {
         GatedAdamWOptions{.eps_num = 0}, GatedAdamWOptions{.alpha = 0},
         GatedAdamWOptions{.beta2 = 1}, GatedAdamWOptions{.weight_decay = -1}})
     EXPECT_THROW(GatedAdamW(toy_groups(), wrong), UserError);
+  try {
+    GatedAdamW(toy_groups(), {.eps_num = 1e-31});
+    ADD_FAILURE() << "accepted";
+  } catch (const UserError& error) {  // not "0.000000"
+    EXPECT_NE(std::string(error.what()).find("1e-31"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

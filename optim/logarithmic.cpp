@@ -10,19 +10,40 @@ namespace {
 
 double log_span(double rho) { return std::log1p(1 / rho); }  // L
 
-/// A - 1/2. Above rho = 100 the two terms of A cancel; there the series in x = 1 / rho of
-/// 1 / ln(1 + x) - 1 / x - 1/2, whose first neglected term is 0.0113 x^6 < 2e-14.
-double area_above_half(double rho) {
-  if (rho < 100) return 1 / log_span(rho) - rho - 0.5;
-  const double x = 1 / rho;
-  return x * (-1.0 / 12 + x * (1.0 / 24 + x * (-19.0 / 720 + x * (3.0 / 160 - x * 863.0 / 60480))));
+/// T and S of (1) and (2), for 0 <= z <= 1/3: a term is at most 1/9 of the one before it.
+struct AtanhSeries {
+  double T = 0, S = 0;
+  explicit AtanhSeries(double z) {
+    double power = 1;  // z^2k
+    for (int k = 0; power > 1e-17; ++k, power *= z * z) {
+      T += power / (2 * k + 1);
+      S += power / (2 * k + 3);
+    }
+  }
+};
+
+/// (1). Below rho = 1 the difference is no smaller than its terms.
+double half_minus_area(double rho) {
+  if (rho < 1) return 0.5 - (1 / log_span(rho) - rho);
+  const double z = 1 / (2 * rho + 1);
+  const AtanhSeries series(z);
+  return z * series.S / (2 * series.T);
+}
+
+/// rho (y - ln(1 + y)) with y = r / rho, by (2) with rho y = r.
+double scaled_log_remainder(double rho, double r) {
+  const double y = r / rho;
+  if (y > 1) return r - rho * std::log1p(y);
+  const double z = y / (2 + y);
+  return r * z * (1 - 2 * z / (2 + y) * AtanhSeries(z).S);
 }
 
 LogarithmicOptions read(int64_t steps, const JsonObject& object) {
   const auto o = read_options<LogarithmicOptions>(object);
   check_decay(steps, "final_fraction", o.final_fraction, object);
-  if (!(o.rho > 0 && std::isfinite(o.rho)))
-    object.fail("rho", "no curve has this rho", std::to_string(o.rho), "above 0");
+  if (!(o.rho >= kLeastRho && o.rho <= kLargestRho))
+    object.fail("rho", "no curve has this rho", Json(o.rho).dump(),
+                Json(kLeastRho).dump() + " <= rho <= " + Json(kLargestRho).dump());
   return o;
 }
 
@@ -34,15 +55,17 @@ double log_half_progress(double rho) {
   return 1 / (std::sqrt(1 + 1 / rho) + 1);  // rho (sqrt(1 + 1 / rho) - 1), without cancellation
 }
 
-double log_area(double rho) { return 0.5 + area_above_half(rho); }
+double log_area(double rho) {
+  return rho < 1 ? 1 / log_span(rho) - rho : 0.5 - half_minus_area(rho);
+}
 
 double log_rho_of_area(double area) {
-  if (!(area > 0.002 && area < 0.5))
+  double low = std::log(kLeastRho), high = std::log(kLargestRho);
+  if (!(area > log_area(kLeastRho) && area < 0.5))
     throw UserError({.what = "no rho gives this area",
                      .where = "area of the logarithmic decay",
-                     .found = std::to_string(area),
-                     .expected = "above 0.002 and below 0.5"});
-  double low = -500, high = 40;  // ln rho: A is 0.002 at rho = e^-500 and 1/2 - 4e-19 at e^40
+                     .found = Json(area).dump(),
+                     .expected = "above " + Json(log_area(kLeastRho)).dump() + " and below 0.5"});
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;
     (log_area(std::exp(middle)) < area ? low : high) = middle;
@@ -51,19 +74,21 @@ double log_rho_of_area(double area) {
 }
 
 double log_square_area(double rho) {
-  // 2 A^2 + rho (2 A - 1), the same without the difference of large terms.
+  // 2 A^2 - 2 rho (1/2 - A), the same without the difference of large terms.
   const double a = log_area(rho);
-  return 2 * a * a + 2 * rho * area_above_half(rho);
+  return 2 * a * a - 2 * rho * half_minus_area(rho);
 }
 
 double log_area_until(double rho, double r) {
-  return r - ((rho + r) * std::log1p(r / rho) - r) / log_span(rho);
+  // By parts: r g(r) + the integral of x / (L (rho + x)) over [0, r], which are both above 0.
+  return r * log_decay(rho, r) + scaled_log_remainder(rho, r) / log_span(rho);
 }
 
-double log_decay_sum(double rho, int64_t count) {
-  const auto n = static_cast<double>(count);
-  return n - (std::lgamma(n * rho + n + 1) - std::lgamma(n * rho + 1) - n * std::log(n * rho)) /
-                 log_span(rho);
+double log_decay_sum(double rho, int64_t n) {
+  long double sum = 0;
+  for (int64_t j = 1; j <= n; ++j)
+    sum += log_decay(rho, static_cast<double>(j) / static_cast<double>(n));
+  return static_cast<double>(sum);
 }
 
 Schedule make_logarithmic(int64_t steps, double peak_lr, const JsonObject& object) {

@@ -11,15 +11,27 @@ namespace normbench {
 
 namespace {
 
-bool is_hidden_matrix(const ParameterGroup& group) {
-  return group.tensor.dim() == 2 && !group.embedding;
-}
-
 std::vector<ParameterGroup> other_groups(const std::vector<ParameterGroup>& groups) {
   std::vector<ParameterGroup> others;
   for (const auto& group : groups)
-    if (!is_hidden_matrix(group)) others.push_back(group);
+    if (!group.hidden_matrix) others.push_back(group);
   return others;
+}
+
+/// All of them here, before AdamW is made, whose messages would speak of its own options.
+MuonOptions checked(const MuonOptions& o) {
+  const auto check = [](const char* name, double value, bool fits, const char* expected) {
+    check_option("muon", name, value, fits, expected);
+  };
+  check("momentum", o.momentum, o.momentum >= 0 && o.momentum < 1, "0 <= momentum < 1");
+  check("newton_schulz_steps", static_cast<double>(o.newton_schulz_steps),
+        o.newton_schulz_steps >= 1, "1 or more");
+  check("eps", o.eps, o.eps >= kLeastEps, kLeastEpsText);
+  check("weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more");
+  check("adam_beta1", o.adam_beta1, o.adam_beta1 >= 0 && o.adam_beta1 < 1, "0 <= adam_beta1 < 1");
+  check("adam_beta2", o.adam_beta2, o.adam_beta2 >= 0 && o.adam_beta2 < 1, "0 <= adam_beta2 < 1");
+  check("adam_eps", o.adam_eps, o.adam_eps >= kLeastEps, kLeastEpsText);
+  return o;
 }
 
 }  // namespace
@@ -36,18 +48,15 @@ torch::Tensor newton_schulz(const torch::Tensor& u, int64_t steps, double eps) {
 }
 
 Muon::Muon(const std::vector<ParameterGroup>& groups, const MuonOptions& o)
-    : options_(o),
+    : options_(checked(o)),
       adamw_(other_groups(groups), {.beta1 = o.adam_beta1,
                                     .beta2 = o.adam_beta2,
                                     .eps = o.adam_eps,
                                     .weight_decay = o.weight_decay}) {
-  check_option("muon", "momentum", o.momentum, o.momentum >= 0 && o.momentum < 1,
-               "0 <= momentum < 1");
-  check_option("muon", "newton_schulz_steps", static_cast<double>(o.newton_schulz_steps),
-               o.newton_schulz_steps >= 1, "1 or more");
-  check_option("muon", "eps", o.eps, o.eps > 0, "above 0");
   for (const auto& group : groups) {
-    if (!is_hidden_matrix(group)) continue;
+    if (!group.hidden_matrix) continue;
+    TORCH_CHECK(group.tensor.dim() == 2, "muon: ", group.name, " is ", group.tensor.sizes(),
+                ", but is called a matrix");
     const auto rows = static_cast<double>(group.tensor.size(0)),
                columns = static_cast<double>(group.tensor.size(1));
     const double scale = o.scale == "rms" ? 0.2 * std::sqrt(std::max(rows, columns))
@@ -78,6 +87,7 @@ std::map<std::string, torch::Tensor> Muon::state() const {
 }
 
 void Muon::load_state(const std::map<std::string, torch::Tensor>& from) {
+  check_state(state(), from);  // of both, before either changes
   std::map<std::string, torch::Tensor> ours, adamw;
   for (const auto& [name, tensor] : from)
     (name.starts_with("momentum.") ? ours : adamw)[name] = tensor;

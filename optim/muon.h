@@ -7,8 +7,9 @@
 //   5 times: A = X X^T,  X <- 3.4445 X + (-4.7750 A + 2.0315 A A) X                            (4)
 //   theta <- (1 - lr lambda) theta - lr scale X                                                (5)
 //   scale = 0.2 sqrt(max(rows, columns))  or  sqrt(max(1, rows / columns))                     (6)
-// For hidden matrices. Embeddings and head (ParameterGroup::embedding), vectors and scalars, and
-// tensors of three dimensions take AdamW (adamw.h) at the same rate, which the first scale allows.
+// For hidden matrices (ParameterGroup::hidden_matrix). Everything else, which is embeddings, head,
+// routers, scales and convolutions, takes AdamW (adamw.h) at the same rate, which the first scale
+// allows.
 #pragma once
 
 #include <torch/types.h>
@@ -66,7 +67,7 @@ class Muon : public Optimizer {
     torch::Tensor theta, momentum;
     double weight_decay, scale;
   };
-  MuonOptions options_;
+  MuonOptions options_;  // first: it is checked before adamw_ is made
   std::vector<Slot> slots_;
   AdamW adamw_;
 };

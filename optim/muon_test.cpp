@@ -20,10 +20,11 @@ torch::Tensor wave(at::IntArrayRef shape, double phase) {
 
 std::vector<ParameterGroup> toy_groups() {
   std::vector<ParameterGroup> groups = {
-      {.name = "wide", .tensor = wave({5, 9}, 0), .decay = true},
-      {.name = "tall", .tensor = wave({9, 5}, 1)},
+      {.name = "wide", .tensor = wave({5, 9}, 0), .decay = true, .hidden_matrix = true},
+      {.name = "tall", .tensor = wave({9, 5}, 1), .hidden_matrix = true},
       {.name = "embed.weight", .tensor = wave({7, 5}, 2), .embedding = true},
       {.name = "gain", .tensor = wave({5}, 3)},
+      {.name = "qk_scale", .tensor = wave({2, 4}, 4)},
   };
   for (auto& group : groups) group.tensor.requires_grad_();
   return groups;
@@ -52,16 +53,34 @@ TEST(Muon, NewtonSchulzMovesEverySingularValueNearOneAndKeepsTheDirections) {
   EXPECT_TRUE(newton_schulz(torch::zeros({3, 4}), 5, 1e-7).equal(torch::zeros({3, 4})));
 }
 
-TEST(Muon, EmbeddingsAndVectorsAreAdamW) {
+TEST(Muon, WhatIsNoHiddenMatrixIsAdamW) {
   const auto ours = toy_groups(), theirs = toy_groups();
   Muon muon(ours, {});
-  AdamW adamw({theirs[2], theirs[3]}, {});
+  AdamW adamw(theirs, {});
   train(muon, ours, 1, 5);
   train(adamw, theirs, 1, 5);
-  EXPECT_TRUE(ours[2].tensor.equal(theirs[2].tensor));
-  EXPECT_TRUE(ours[3].tensor.equal(theirs[3].tensor));
-  EXPECT_EQ(muon.state().count("momentum.wide"), 1u);
-  EXPECT_EQ(muon.state().count("momentum.embed.weight"), 0u);
+  for (size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(muon.state().count("momentum." + ours[i].name), i < 2 ? 1u : 0u) << ours[i].name;
+    EXPECT_EQ(ours[i].tensor.equal(theirs[i].tensor), i >= 2) << ours[i].name;
+  }
+}
+
+TEST(Muon, AWrongOptionIsNamedAsItsOwn) {
+  const std::pair<const char*, MuonOptions> cases[] = {
+      {"momentum", {.momentum = 1}},     {"weight_decay", {.weight_decay = -0.1}},
+      {"adam_beta1", {.adam_beta1 = 1}}, {"adam_beta2", {.adam_beta2 = -0.1}},
+      {"adam_eps", {.adam_eps = 0}},     {"eps", {.eps = 0}}};
+  for (const auto& [name, options] : cases) {
+    try {
+      Muon(toy_groups(), options);
+      ADD_FAILURE() << name << " was accepted";
+    } catch (const UserError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("muon"), std::string::npos) << text;
+      EXPECT_NE(text.find(name), std::string::npos) << text;
+      EXPECT_EQ(text.find("adamw"), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(Muon, ScalesAreTheNamedOnes) {
@@ -90,7 +109,12 @@ TEST(Muon, ContinuesFromItsStateBitByBitAndRefusesAnother) {
   auto state = first.state();
   state.erase("momentum.wide");
   EXPECT_THROW(first.load_state(state), UserError);
-  EXPECT_THROW(Muon(toy_groups(), {.momentum = 1}), UserError);
+  // The fault is in AdamW's half: Muon's half must not have been taken either.
+  state = after.state();
+  state["momentum.wide"] = torch::ones_like(state["momentum.wide"]);
+  state["v.gain"] = torch::ones({1});
+  EXPECT_THROW(first.load_state(state), UserError);
+  EXPECT_TRUE(first.state().at("momentum.wide").equal(after.state().at("momentum.wide")));
   EXPECT_THROW(Muon(toy_groups(), {.newton_schulz_steps = 0}), UserError);
 }
 

@@ -20,7 +20,7 @@ class Optimizer {
   /// the loop's next line.
   virtual void step(double lr) = 0;
   /// Everything that a resumed run needs, by name ("m.blocks.0.attn.q.weight", "t"); load_state
-  /// takes it back bit by bit.
+  /// takes it back bit by bit, or throws UserError and leaves the optimiser as it was.
   virtual std::map<std::string, torch::Tensor> state() const = 0;
   virtual void load_state(const std::map<std::string, torch::Tensor>& state) = 0;
   /// Numbers about the last step for a diagnostic record ("capped_share"); costs nothing until
@@ -33,6 +33,7 @@ struct OptimizerEntry {
   std::string paper;
   Json default_options;
   Json added_options;  // names, see suite/base/options.h
+  Json choices;        // {option: allowed values}
   std::unique_ptr<Optimizer> (*make)(std::vector<ParameterGroup> groups, const JsonObject& options);
 };
 

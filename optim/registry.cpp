@@ -12,7 +12,11 @@ namespace {
 
 template <class Algorithm, class Options>
 OptimizerEntry entry(const std::string& name, const std::string& paper) {
-  return {name, paper, options_json(Options{}), added_options<Options>(),
+  return {name,
+          paper,
+          options_json(Options{}),
+          added_options<Options>(),
+          option_choices<Options>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& options) -> std::unique_ptr<Optimizer> {
             return std::make_unique<Algorithm>(std::move(groups), read_options<Options>(options));
@@ -34,8 +38,11 @@ struct CappedOptions {
 /// The same algorithm under the angular cap: its options and those of angular_cap.h, side by side.
 template <class Algorithm, class Options>
 OptimizerEntry capped(const std::string& name, const std::string& paper) {
-  return {name, paper, options_json(CappedOptions<Options>{}),
+  return {name,
+          paper,
+          options_json(CappedOptions<Options>{}),
           added_options<CappedOptions<Options>>(),
+          option_choices<CappedOptions<Options>>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& object) -> std::unique_ptr<Optimizer> {
             const auto options = read_options<CappedOptions<Options>>(object);

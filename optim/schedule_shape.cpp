@@ -1,8 +1,7 @@
 #include "optim/schedule_shape.h"
 
-#include <string>
-
 #include "suite/base/errors.h"
+#include "suite/base/json.h"
 
 namespace normbench {
 
@@ -29,7 +28,7 @@ double solve(const Parts& parts, double floor, double total) {
   if (!(peak >= floor))
     throw UserError({.what = "no peak rate gives this area: the floor alone exceeds it",
                      .where = "equal-area peak",
-                     .found = "area " + std::to_string(total) + ", floor " + std::to_string(floor),
+                     .found = "area " + Json(total).dump() + ", floor " + Json(floor).dump(),
                      .expected = "a floor below the mean rate"});
   return peak;
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "optim/inverse_sqrt.h"
 #include "optim/logarithmic.h"
@@ -14,15 +13,33 @@
 namespace normbench {
 namespace {
 
-const std::vector<double> kRhos = {0.01, 0.05, 0.2, 1, 10, 99, 101, 1e4, 1e8};
+const std::vector<double> kRhos = {1e-3, 0.01, 0.05, 0.2, 0.999, 1,   10,
+                                   99,   101,  1e4,  1e6, 1e8,   1e12};
 
-/// Simpson's rule; its error for g(r) with rho >= 0.01 is h^4 / 180 * max |g''''|, below 1e-11.
-double integral(const std::function<double(double)>& f, double to = 1) {
+/// Simpson's rule with 40000 intervals.
+template <class Number, class F>
+Number integral(const F& f, Number to = 1) {
   constexpr int kPairs = 20000;
-  const double h = to / (2 * kPairs);
-  double sum = f(0) + f(to);
-  for (int i = 1; i < 2 * kPairs; ++i) sum += (i % 2 ? 4 : 2) * f(i * h);
+  const Number h = to / (2 * kPairs);
+  Number sum = f(Number(0)) + f(to);
+  for (int i = 1; i < 2 * kPairs; ++i) sum += Number(i % 2 ? 4 : 2) * f(Number(i) * h);
   return sum * h / 3;
+}
+
+/// Integral of g^power over [0, r], in long double and without log_decay(): at
+/// x = rho (e^(s L) - 1) the decay is g = 1 - s, and dx = rho L e^(s L) ds has no steep place.
+/// Simpson's error is h^4 / 180 times a fourth derivative near L^5, 4e-17 at rho = 1e-3.
+long double area_by_quadrature(double rho, int power, double r = 1) {
+  const long double R = rho, L = std::log1p(1 / R);
+  const auto part = [&](long double s) {
+    return std::pow(1 - s, static_cast<long double>(power)) * R * L * std::exp(s * L);
+  };
+  return integral<long double>(part, std::log1p(r / R) / L);
+}
+
+/// found / truth - 1.
+double relative(double found, long double truth) {
+  return static_cast<double>((found - truth) / truth);
 }
 
 struct Named {
@@ -107,11 +124,12 @@ TEST(ScheduleShape, DiscreteSumsCountTheStepsExactly) {
 TEST(Logarithmic, ClosedFormsAreTheIntegrals) {
   for (const double rho : kRhos) {
     const auto g = [rho](double r) { return log_decay(rho, r); };
-    // Simpson's 1e-11, and the rounding of 40000 terms.
-    EXPECT_NEAR(log_area(rho), integral(g), 1e-10) << rho;
-    EXPECT_NEAR(log_square_area(rho), integral([&](double r) { return g(r) * g(r); }), 1e-10)
-        << rho;
-    if (rho < 100) EXPECT_NEAR(log_area_until(rho, 0.3), integral(g, 0.3), 1e-10) << rho;
+    // The sums have no cancelling terms: some ten roundings of 1.1e-16, and 1 / L of them in g.
+    EXPECT_NEAR(relative(log_area(rho), area_by_quadrature(rho, 1)), 0, 1e-14) << rho;
+    EXPECT_NEAR(relative(log_square_area(rho), area_by_quadrature(rho, 2)), 0, 1e-14) << rho;
+    for (const double r : {1e-3, 0.3, 0.9, 1.0})
+      EXPECT_NEAR(relative(log_area_until(rho, r), area_by_quadrature(rho, 1, r)), 0, 1e-14)
+          << rho << " " << r;
     EXPECT_NEAR(g(log_half_progress(rho)), 0.5, 1e-14) << rho;
     EXPECT_DOUBLE_EQ(g(0), 1) << rho;
     EXPECT_NEAR(g(1), 0, 1e-15) << rho;
@@ -119,13 +137,24 @@ TEST(Logarithmic, ClosedFormsAreTheIntegrals) {
 }
 
 TEST(Logarithmic, TheSumIsTheSum) {
-  for (const double rho : {0.01, 0.05, 1.0, 10.0})
+  for (const double rho : kRhos) {
+    const long double R = rho, L = std::log1p(1 / R);
     for (const int64_t n : {1, 7, 900}) {
-      double sum = 0;
+      long double sum = 0;
       for (int64_t j = 1; j <= n; ++j)
-        sum += log_decay(rho, static_cast<double>(j) / static_cast<double>(n));
-      EXPECT_NEAR(log_decay_sum(rho, n), sum, 1e-9) << rho;  // ln Gamma near 1e5, 1e-16 of it, / L
+        sum += 1 - std::log1p(static_cast<long double>(j) / static_cast<long double>(n) / R) / L;
+      // Each of the n terms is off by about 1.1e-16, of sums that are at least 0.14 n; the last
+      // term, 0, is the only one of n = 1.
+      EXPECT_NEAR(log_decay_sum(rho, n), static_cast<double>(sum), 2e-15 * static_cast<double>(n))
+          << rho << " " << n;
     }
+  }
+  // The closed form, where its terms are not large: rounding of ln Gamma near 5000, 1e-12, / L.
+  const double n = 900, rho = 0.05;
+  const double closed =
+      n - (std::lgamma(n * rho + n + 1) - std::lgamma(n * rho + 1) - n * std::log(n * rho)) /
+              std::log1p(1 / rho);
+  EXPECT_NEAR(log_decay_sum(rho, 900), closed, 1e-11);
   EXPECT_NEAR(log_decay_sum(0.05, 900), 250.11344416, 1e-8);  // arXiv 2608.01284, see golden files
 }
 
@@ -138,7 +167,24 @@ TEST(Logarithmic, RhoOfAnAreaReturns) {
     last = log_area(rho);
   }
   EXPECT_LT(last, 0.5);
-  for (const double area : {0.0, 0.5, -1.0}) EXPECT_THROW(log_rho_of_area(area), UserError);
+  for (const double area : {0.0, 0.0014, 0.5, -1.0})
+    EXPECT_THROW(log_rho_of_area(area), UserError) << area;
+  EXPECT_NEAR(log_area(log_rho_of_area(0.0015)) / 0.0015, 1, 1e-12);
+}
+
+TEST(Logarithmic, EveryAllowedRhoGivesRatesAndAreasBetweenNothingAndThePeak) {
+  for (const double rho : {kLeastRho, 1e-100, 1e16, kLargestRho}) {
+    const Json options = {{"rho", rho}};
+    const auto lr = find_schedule("logarithmic").make(100, 1, JsonObject(options, "test"));
+    for (int64_t t = 1; t <= 100; ++t) {
+      EXPECT_GE(lr(t), 0) << rho << " " << t;  // false for NaN too
+      EXPECT_LE(lr(t), 1) << rho << " " << t;
+    }
+    for (const double number : {log_area(rho), log_square_area(rho), log_area_until(rho, 0.3)}) {
+      EXPECT_GT(number, 0) << rho;
+      EXPECT_LE(number, 0.5) << rho;
+    }
+  }
 }
 
 TEST(Logarithmic, ALargeRhoIsTheLinearDecay) {
@@ -155,7 +201,7 @@ TEST(Wsd, HoldsThePeakUntilTheDecayAndReachesTheFloor) {
     for (int64_t t = 151; t <= 200; ++t) EXPECT_LT(lr(t), lr(t - 1)) << tail;
     EXPECT_DOUBLE_EQ(lr(200), 0.1) << tail;
     EXPECT_NEAR(wsd_tail_area(tail),
-                integral([&](double p) { return wsd_tail(tail, p * p) * 2 * p; }),
+                integral<double>([&](double p) { return wsd_tail(tail, p * p) * 2 * p; }),
                 1e-10);  // p^2 for p: smooth at 0 for every tail
   }
 }
@@ -177,7 +223,8 @@ TEST(Schedules, RefuseWhatDoesNotFitTheRun) {
   EXPECT_THROW(make("wsd", {{"decay_fraction", 0.95}, {"warmup_fraction", 0.1}}), UserError);
   EXPECT_THROW(make("wsd", {{"decay_fraction", -0.1}}), UserError);
   EXPECT_THROW(make("wsd", {{"tail", "sqrt"}}), UserError);
-  EXPECT_THROW(make("logarithmic", {{"rho", 0.0}}), UserError);
+  for (const double rho : {0.0, -1.0, 1e-310, 1e-301, 1e101})  // 1 / 1e-310 is infinite
+    EXPECT_THROW(make("logarithmic", {{"rho", rho}}), UserError) << rho;
   EXPECT_THROW(make("logarithmic", {{"final_fraction", 2.0}}), UserError);
   EXPECT_THROW(make("inverse_sqrt", {{"warmup_steps", 100}}), UserError);
   EXPECT_THROW(make("inverse_sqrt", {{"rho", 1.0}}), UserError);

@@ -10,7 +10,7 @@ int64_t warmup_of(int64_t steps, double warmup_fraction, int64_t warmup_steps,
     object.fail("warmup_steps", "the warm-up is given twice", std::to_string(warmup_steps),
                 "warmup_fraction or warmup_steps");
   if (!(warmup_fraction >= 0 && warmup_fraction < 1))
-    object.fail("warmup_fraction", "not a part of the run", std::to_string(warmup_fraction),
+    object.fail("warmup_fraction", "not a part of the run", Json(warmup_fraction).dump(),
                 "0 <= fraction < 1");
   const int64_t warmup =
       warmup_steps != 0 ? warmup_steps : std::llround(warmup_fraction * static_cast<double>(steps));
@@ -25,7 +25,7 @@ int64_t warmup_of(int64_t steps, double warmup_fraction, int64_t warmup_steps,
 void check_decay(int64_t steps, const char* key, double fraction, const JsonObject& object) {
   if (steps < 1) object.fail("", "a run needs a step", std::to_string(steps), "1 or more");
   if (!(fraction >= 0 && fraction <= 1))
-    object.fail(key, "not a part of the peak", std::to_string(fraction), "0 <= fraction <= 1");
+    object.fail(key, "not a part of the peak", Json(fraction).dump(), "0 <= fraction <= 1");
 }
 
 }  // namespace normbench

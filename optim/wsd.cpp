@@ -21,9 +21,9 @@ Plan read_plan(int64_t steps, const JsonObject& object) {
   const int64_t decay = std::llround(o.decay_fraction * static_cast<double>(steps));
   if (!(o.decay_fraction >= 0) || decay > steps - warmup)
     object.fail("decay_fraction", "the decay does not fit between the warm-up and the end",
-                std::to_string(o.decay_fraction),
-                "0 <= fraction <= " + std::to_string(static_cast<double>(steps - warmup) /
-                                                     static_cast<double>(steps)));
+                Json(o.decay_fraction).dump(),
+                "0 <= fraction <= " +
+                    Json(static_cast<double>(steps - warmup) / static_cast<double>(steps)).dump());
   return {o, warmup, decay};
 }
 

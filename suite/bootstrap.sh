@@ -37,10 +37,11 @@ usage() {
 suite/bootstrap.sh [options]: installs what the build needs and this machine lacks.
   --dry-run        say what would be done, change nothing
   --developer      also clang-format, shellcheck and OpenMPI (the tests that need them are skipped otherwise)
-  --no-packages    leave the system's packages alone (you installed them by hand)
+  --no-packages    leave the system's packages alone (you installed them by hand); NORMBENCH_NO_PACKAGES=1 is the same
   --print-preset   print the build preset for this machine, cpu or cuda, and stop
   --help           this text
 Environment: LIBTORCH or Torch_DIR  an existing LibTorch 2.11 (nothing is fetched then)
+             NORMBENCH_NO_PACKAGES  1: as --no-packages, also through ./run_all.sh
              NORMBENCH_CACHE        where LibTorch is kept for the next clone (default ~/.cache/normbench; "off": nowhere)
 Exit codes: 0 all there; 2 wrong use; 3 this machine cannot do it (the text says what to install by hand).
 TEXT
@@ -148,6 +149,9 @@ install_packages() {
   fi
   if ((EUID != 0)); then
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+      # Asked before anything is fetched: a refusal would read like a fault of the package sources.
+      sudo -v || fail 3 "packages are missing, and sudo refuses this user." \
+        "To do, as root:" "apt-get update && apt-get install --no-install-recommends ${missing[*]}" "then run this again."
       as_root=(sudo)
     else
       fail 3 "packages are missing, and this user may not install them (not root, no sudo)." \
@@ -275,15 +279,47 @@ copy_folder() {  # copy_folder FROM TO: complete or absent
   mv -T "${temporary}" "$2"
 }
 
-install_torch() {
-  local torch variant why cache start=${SECONDS} spec megabytes=0 specs=("${wheels_cpu[@]}")
-  if torch="$(given_torch)"; then
-    say "2. LibTorch: yours, ${torch} (the build checks its version)."
-    return
-  fi
+torch_megabytes() {  # torch_megabytes VARIANT: to fetch
+  local spec megabytes=0 specs=("${wheels_cpu[@]}")
+  if [[ $1 == cuda ]]; then specs+=("${wheels_cuda[@]}"); fi
+  for spec in "${specs[@]}"; do megabytes=$((megabytes + ${spec##*|})); done
+  say "${megabytes}"
+}
+
+unpacked_megabytes() { if [[ $1 == cuda ]]; then say 1400; else say 500; fi; }
+
+check_torch_space() {  # check_torch_space VARIANT: wheels and what comes out of them lie there at one time
+  local free need
+  free="$(free_megabytes "${root}")"
+  need=$(($(torch_megabytes "$1") + $(unpacked_megabytes "$1") + 100))
+  ((free >= need)) || fail 3 "too little space for LibTorch in ${deps}." "found: ${free} MB free; expected: ${need} MB" \
+    "To do: make room, or set LIBTORCH to the folder of your own LibTorch ${torch_version}."
+}
+
+# What would end this script half-way, asked before the first package is installed.
+check_torch() {
+  local variant
+  given_torch >/dev/null && return
   if [[ -n ${LIBTORCH:-}${Torch_DIR:-} ]]; then
     fail 2 "LIBTORCH or Torch_DIR is set, but no LibTorch is there." "found: LIBTORCH='${LIBTORCH:-}' Torch_DIR='${Torch_DIR:-}'" \
       "expected: a folder with include/torch/csrc/api/include/torch/torch.h" "To do: correct it, or unset it to have LibTorch fetched."
+  fi
+  variant="$(torch_variant)"
+  if torch_complete "${deps}/libtorch" "${variant}"; then return; fi
+  [[ -w ${root} ]] || fail 3 "the folder ${deps} cannot be made." "To do: make ${root} writable for this user."
+  if torch_complete "$(cache_folder "${variant}")" "${variant}"; then return; fi
+  if [[ $(uname -sm) != "Linux x86_64" ]]; then
+    fail 3 "there is no LibTorch ${torch_version} wheel with a C++ library for this machine ($(uname -sm))." \
+      "To do: set LIBTORCH to the folder of your own LibTorch ${torch_version}, then run again."
+  fi
+  check_torch_space "${variant}"
+}
+
+install_torch() {
+  local torch variant why cache start=${SECONDS} megabytes specs=("${wheels_cpu[@]}")
+  if torch="$(given_torch)"; then
+    say "2. LibTorch: yours, ${torch} (the build checks its version)."
+    return
   fi
   why="$(cuda_usable)" || true
   variant="$(torch_variant)"
@@ -300,16 +336,11 @@ install_torch() {
     elapsed "${start}"
     return
   fi
-  if [[ $(uname -sm) != "Linux x86_64" ]]; then
-    fail 3 "there is no LibTorch ${torch_version} wheel with a C++ library for this machine ($(uname -sm))." \
-      "To do: set LIBTORCH to the folder of your own LibTorch ${torch_version}, then run again."
-  fi
   if [[ ${variant} == cuda ]]; then specs+=("${wheels_cuda[@]}"); fi
-  for spec in "${specs[@]}"; do megabytes=$((megabytes + ${spec##*|})); done
+  megabytes="$(torch_megabytes "${variant}")"
   say "2. LibTorch ${torch_version} for ${variant}${why:+ (${why})}: ${megabytes} MB from PyPI, about 1 min at 10 MB/s."
-  local unpacked=500
-  if [[ ${variant} == cuda ]]; then unpacked=1400; fi
-  local need=$((megabytes + unpacked + 100))
+  local unpacked
+  unpacked="$(unpacked_megabytes "${variant}")"
   say "   ${unpacked} MB on disk, in ${deps}/libtorch${cache:+ and as a cache in ${cache}}"
   [[ ${dry_run} == yes ]] && return
   mkdir -p "${deps}" 2>/dev/null || fail 3 "the folder ${deps} cannot be made." "To do: make ${root} writable for this user."
@@ -317,10 +348,7 @@ install_torch() {
   flock 9
   if torch_complete "${deps}/libtorch" "${variant}"; then return; fi
   rm -rf "${deps}"/*.part.*  # left by a kill -9
-  local free
-  free="$(free_megabytes "${deps}")"
-  ((free >= need)) || fail 3 "too little space for LibTorch in ${deps}." "found: ${free} MB free; expected: ${need} MB" \
-    "To do: make room, or set LIBTORCH to the folder of your own LibTorch ${torch_version}."
+  check_torch_space "${variant}"  # again: the packages took some
 
   scratch="$(mktemp -d "${deps}/libtorch.part.XXXXXX")"
   local temporary="${scratch}"
@@ -387,6 +415,7 @@ main() {
     esac
     shift
   done
+  check_torch
   if [[ ${with_packages} == yes ]]; then install_packages; else say "1. System packages: left alone, as asked."; fi
   install_torch
   install_cmake

@@ -8,6 +8,8 @@
 #include "suite/app/testing/process.h"
 #include "suite/base/files.h"
 #include "suite/base/json.h"
+#include "suite/base/record_digest.h"
+#include "suite/base/record_stream.h"
 
 namespace normbench {
 namespace {
@@ -57,8 +59,56 @@ void expect_error(const ProcessResult& result, int exit_code, const std::string&
 
 TEST(CommandLine, AnUnknownOptionOrCommandIsWrongUse) {
   EXPECT_EQ(normbench({"plan", "--teir", "smoke"}).exit_code, 2);
-  EXPECT_EQ(normbench({"pln"}).exit_code, 2);
   EXPECT_EQ(normbench({"--help"}).exit_code, 0);
+}
+
+TEST(CommandLine, AnUnknownCommandIsNamedWithTheNearest) {
+  expect_error(normbench({"pln"}), 2, "did you mean \"plan\"?");
+  expect_error(normbench({"frobnicate", "--tier", "smoke"}), 2, "\"frobnicate\"");
+  expect_error(normbench({"data", "lits"}), 2, "did you mean \"list\"?");
+  expect_error(normbench({}), 2, "subcommand is required");
+}
+
+TEST(CommandLine, AnEmptyValueDoesNotSelectEverything) {
+  for (const char* option : {"--tier", "--only"}) {
+    expect_error(normbench({"plan", option, ""}), 2, option);
+    expect_error(normbench({"bless", "--reason", "r", option, ""}), 2, option);
+    expect_error(normbench({"data", "prepare", option, ""}), 2, option);
+  }
+  expect_error(normbench({"judge", "--tier", "smoke", "--claim", ""}), 2, "--claim");
+  expect_error(normbench({"bless", "--tier", "smoke", "--reason", ""}), 2, "--reason");
+}
+
+TEST(CommandLine, AnOptionThatWouldBeIgnoredIsAnError) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"judge", "--tier", "smoke", "--metric", "verdict"},
+      {"judge", "--tier", "smoke", "--claim", "c", "--regression", "a"},
+      {"judge", "--tier", "smoke", "--claim", "c", "--json", "file"},
+      {"judge", "--tier", "smoke", "--regression", "a", "--json", "file"},
+      {"plan", "--list", "--ctest", "file"},
+      {"data", "prepare", "synthetic", "--tier", "smoke"},
+      {"data", "prepare", "synthetic", "--only", "angpt"},
+      {"data", "prepare", "synthetic", "--vocabulary", "500"},
+      {"data", "prepare", "synthetic", "--validation-share", "0.1"},
+      {"data", "prepare", "--name", "mine", "--tier", "smoke", "--text", "file"},
+      {"data", "prepare", "--name", "mine", "--nanogpt", "folder", "--validation-share", "0.1"},
+  };
+  for (const auto& command : commands) {
+    const auto result = normbench(command);
+    EXPECT_EQ(result.exit_code, 2) << command.back();
+    EXPECT_NE(result.err.find("--"), std::string::npos) << result.err;
+    EXPECT_TRUE(result.err.find("excludes") != std::string::npos ||
+                result.err.find("requires") != std::string::npos)
+        << result.err;
+  }
+}
+
+TEST(CommandLine, ThroughputNeedsAStepToTime) {
+  expect_error(normbench({"throughput", "run.angpt.convergence.smoke.gcide_1k.angpt.16384.s0",
+                          "--steps", "0"}),
+               2, "--steps");
+  expect_error(normbench({"throughput", "run.simplegpt.hessian.smoke.hessian_scaling.s0"}), 2,
+               "no training steps");
 }
 
 TEST(CommandLine, AnEmptySelectionIsAnErrorWithTheNearestName) {
@@ -123,6 +173,126 @@ TEST(CommandLine, AnArmWithoutARateAtABudgetIsAnError) {
                                                                          {16384, 0.01}};
   checkout.set_table(table);
   expect_error(checkout.normbench({"plan"}), 2, "no tuned learning rate");
+}
+
+/// Every slip that a run or a judgement would trip over hours later.
+TEST(CommandLine, ATableThatCannotBeRunOrJudgedIsAnErrorOfThePlan) {
+  const Checkout checkout;
+  const Json good = checkout.table();
+  const std::string setting = "/tiers/smoke/settings/gcide_1k";
+  struct Slip {
+    std::string pointer;
+    Json value;
+    std::vector<std::string> words;
+  };
+  const std::vector<Slip> slips = {
+      {"/arms/angpt/model_options/nu_alpha", "foo", {"/arms/angpt", "elementwise"}},
+      {"/arms/angpt/probes", {"branch_rato"}, {"did you mean \"branch_ratio\"?"}},
+      {"/arms/angpt/schedule_options/warmup_fraction", 1.5, {"/arms/angpt/schedule_options"}},
+      {"/tiers/smoke/precision", "fp16", {"/tiers/smoke/precision", "bf16-mixed"}},
+      {"/tiers/smoke/device", "tpu", {"/tiers/smoke/device"}},
+      {"/tiers/smoke/threads", 0, {"/tiers/smoke/threads"}},
+      {"/tiers/smoke/noise", {{"loss_sd", 0.1}}, {"/tiers/smoke/noise"}},
+      {setting + "/dataset", "gcide_9k", {setting + "/dataset", "data prepare --name gcide_9k"}},
+      {setting + "/clip_norm", 0.0, {setting + "/clip_norm"}},
+      {setting + "/seeds", {0, 0}, {setting + "/seeds"}},
+      {setting + "/peak_lr/angpt", Json::array(), {setting + "/peak_lr/angpt"}},
+      {setting + "/peak_lr/angpt/0/1", -1.0, {setting + "/peak_lr/angpt"}},
+      {"/claims/0/rule", "speed_upp", {"/claims/0/rule", "did you mean \"speed_up\"?"}},
+      {"/claims/0/challanger", "angpt", {"/claims/0/challanger", "did you mean \"challenger\"?"}},
+      {"/claims/0/published", "/nowhere", {"/claims/0/published"}},
+      {"/claims/0/datasets", {"gcide_1kk"}, {"/claims/0/datasets"}},
+  };
+  for (const auto& slip : slips) {
+    Json table = good;
+    table[Json::json_pointer(slip.pointer)] = slip.value;
+    checkout.set_table(table);
+    const auto result = checkout.normbench({"plan", "--tier", "smoke"});
+    for (const auto& word : slip.words) expect_error(result, 2, word);
+    expect_error(result, 2, "convergence.json");
+  }
+  checkout.set_table(good);
+  EXPECT_EQ(checkout.normbench({"plan", "--tier", "smoke"}).exit_code, 0);
+}
+
+TEST(CommandLine, ANumberThatJsonCannotHoldIsAnErrorWithItsLine) {
+  const Checkout checkout;
+  const std::string file = checkout.path() + "/suite/tables/angpt/convergence.json";
+  std::string text = read_file(file);
+  const std::string key = "\"clip_norm\": ";
+  const size_t at = text.find(key);
+  ASSERT_NE(at, std::string::npos);
+  text.insert(at + key.size(), "1e999, \"x\": ");
+  write_file_atomically(file, text);
+  expect_error(checkout.normbench({"plan"}), 2, "convergence.json:");
+}
+
+std::vector<std::string> regression_check(const std::string& tier, const std::string& table,
+                                          const std::string& arm, const std::string& metric) {
+  return {"judge", "--tier", tier, "--only", table, "--regression", arm, "--metric", metric};
+}
+
+TEST(CommandLine, WithoutABaselineTheSmokeTierIsRedAndALongTierIsSkipped) {
+  const Checkout checkout;
+  std::filesystem::remove_all(checkout.path() + "/baselines/measured");
+  const auto check = [&](const std::string& tier) {
+    return regression_check(tier, "angpt.convergence", "angpt", "validation_loss");
+  };
+  EXPECT_EQ(checkout.normbench(check("smoke")).exit_code, 1);
+  const auto skipped = checkout.normbench(check("cpu"));
+  EXPECT_EQ(skipped.exit_code, 77) << skipped.out << skipped.err;
+  EXPECT_NE(skipped.out.find("bless --tier cpu --only angpt.convergence"), std::string::npos)
+      << skipped.out;
+  auto required = check("cpu");
+  required.insert(required.begin(), {"/usr/bin/env", "NORMBENCH_REQUIRE=baseline", kProgram,
+                                     "--root", checkout.path()});
+  EXPECT_EQ(run_program(required).exit_code, 1);
+}
+
+TEST(CommandLine, AGpuTierWithoutGpuAndRecordsIsSkippedVisibly) {
+  if (std::filesystem::exists("/dev/nvidia0") || std::filesystem::exists("/dev/nvidiactl"))
+    GTEST_SKIP() << "there is a GPU here";
+  const Checkout checkout;
+  const auto check =
+      checkout.normbench(regression_check("gpu", "angpt.convergence", "angpt", "validation_loss"));
+  EXPECT_EQ(check.exit_code, 77) << check.err;
+  EXPECT_NE(check.out.find("neither a GPU nor a record"), std::string::npos) << check.out;
+  for (const char* command : {"judge", "report"}) {
+    const auto ledger = checkout.normbench({command, "--tier", "gpu", "--only", "angpt"});
+    EXPECT_EQ(ledger.exit_code, 77) << ledger.err;
+    EXPECT_NE(ledger.out.find("no GPU for it on this machine"), std::string::npos) << ledger.out;
+  }
+}
+
+TEST(CommandLine, ARecordOfAnOlderBuildIsRedAlsoRightAfterTheRebuild) {
+  const Checkout checkout;
+  const std::string runs = checkout.path() + "/results/runs";
+  for (const char* seed : {"0", "1"})
+    ASSERT_EQ(
+        checkout
+            .normbench({"run", std::string("run.simplegpt.hessian.smoke.hessian_scaling.s") + seed})
+            .exit_code,
+        0);
+  const auto check = [&] {
+    return checkout.normbench(
+        regression_check("smoke", "simplegpt.hessian", "hessian_scaling", "verdict"));
+  };
+  EXPECT_EQ(check().out.find("is stale"), std::string::npos) << check().out;
+  for (const auto& entry : std::filesystem::directory_iterator(runs)) {
+    const std::string folder = entry.path().string();
+    size_t cut = 0;
+    Json manifest = read_json(folder + "/manifest.json");
+    manifest["numeric_digest"] = "of an older build";
+    write_json(folder + "/manifest.json", manifest);
+    write_json(folder + "/summary.json",
+               sealed_summary(manifest, read_record_lines(folder + "/steps.jsonl.zst", &cut),
+                              read_json(folder + "/summary.json")));
+  }
+  // After a rebuild no canary is known, and the check must find out by itself.
+  std::filesystem::remove_all(checkout.path() + "/results/cache/canary");
+  const auto result = check();
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_NE(result.out.find("is stale"), std::string::npos) << result.out;
 }
 
 TEST(CommandLine, NoRecordsIsAMessageAndNotAnEmptyLedger) {

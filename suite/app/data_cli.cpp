@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "suite/app/command_line.h"
 #include "suite/app/data_command.h"
 
 namespace normbench {
@@ -41,26 +42,45 @@ void add_data_command(CLI::App& app, const std::function<Project()>& project, in
   const auto prepare = std::make_shared<Prepare>();
   auto* p =
       data->add_subcommand("prepare", "fetch, tokenize and shard; does nothing when all is there");
-  p->add_option("names", prepare->options.names,
-                "data sets of suite/tables/data.json (default: what --tier and --only need)");
-  p->add_option("--tier", prepare->tier, "what this tier trains on");
-  p->add_option("--only", prepare->only, "what this paper or table trains on");
+  auto* names_given =
+      p->add_option("names", prepare->options.names,
+                    "data sets of suite/tables/data.json (default: what --tier and --only need)");
+  auto* tier = p->add_option("--tier", prepare->tier, "what this tier trains on");
+  auto* only = p->add_option("--only", prepare->only, "what this paper or table trains on");
   p->add_flag("--again", prepare->options.again, "even if it is there and whole");
-  p->add_option("--deb", prepare->options.deb,
-                "package file of the corpus, where apt-get cannot fetch it");
-  p->add_option("--name", prepare->options.name, "name of a data set of your own, with one of:");
-  p->add_option("--text", prepare->options.text, "plain text files");
+  auto* deb = p->add_option("--deb", prepare->options.deb,
+                            "package file of the corpus, where apt-get cannot fetch it");
+  auto* name = p->add_option("--name", prepare->options.name,
+                             "name of a data set of your own, with one of:");
+  p->add_option("--text", prepare->options.text, "plain text files")->needs(name);
   p->add_option("--jsonl", prepare->options.jsonl,
-                "JSON lines with a key \"text\" (.jsonl or .jsonl.zst)");
-  p->add_option("--llmc-shards", prepare->options.llmc_shards, "llm.c token shards");
-  p->add_option("--nanogpt", prepare->options.nanogpt,
-                "folder with nanoGPT's train.bin and val.bin");
-  p->add_option("--megatron", prepare->options.megatron, "prefix of Megatron-LM's .bin and .idx");
+                "JSON lines with a key \"text\" (.jsonl or .jsonl.zst)")
+      ->needs(name);
+  auto* llmc =
+      p->add_option("--llmc-shards", prepare->options.llmc_shards,
+                    "llm.c token shards; those with the word val in their name are held out")
+          ->needs(name);
+  auto* nanogpt = p->add_option("--nanogpt", prepare->options.nanogpt,
+                                "folder with nanoGPT's train.bin and val.bin")
+                      ->needs(name);
+  p->add_option("--megatron", prepare->options.megatron, "prefix of Megatron-LM's .bin and .idx")
+      ->needs(name);
   p->add_option("--vocabulary", prepare->options.vocabulary,
-                "vocabulary of the tokenizer or of the shards");
+                "vocabulary of the tokenizer or of the shards")
+      ->needs(name);
   p->add_option("--validation-share", prepare->options.validation_share,
                 "share held out of your own text")
+      ->needs(name)
+      ->excludes(llmc)
+      ->excludes(nanogpt)
       ->capture_default_str();
+  for (auto* selection : {tier, only}) {
+    selection->check(kNotEmpty);
+    selection->excludes(names_given);
+    selection->excludes(name);
+  }
+  deb->check(kNotEmpty)->excludes(name);
+  name->check(kNotEmpty)->excludes(names_given);
   p->callback([&code, project, prepare] {
     const Project where = project();
     if (prepare->options.names.empty() && prepare->options.name.empty())

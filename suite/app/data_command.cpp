@@ -190,7 +190,8 @@ int data_verify(const DataCommandOptions& common, const std::vector<std::string>
     }
     code = kExitCheckRed;
     for (const auto& line : found) std::printf("%s: %s\n", name.c_str(), line.c_str());
-    std::printf("  what to do: normbench data prepare --again %s\n", name.c_str());
+    std::printf("  what to do: %s\n",
+                prepare_again(name, read_sidecar(common.cache_folder, name).spec).c_str());
   }
   return code;
 }

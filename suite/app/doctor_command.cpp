@@ -36,8 +36,6 @@ std::string missing_instructions() {
   return missing;
 }
 
-bool gpu_present() { return fs::exists("/dev/nvidia0") || fs::exists("/dev/nvidiactl"); }
-
 void say(bool good, const std::string& what, const std::string& detail,
          const std::string& todo = "") {
   fmt::print("  {} {:<12} {}\n", good ? "ok     " : "missing", what, detail);
@@ -56,6 +54,8 @@ bool program_present(const char* name) {
 }
 
 }  // namespace
+
+bool gpu_present() { return fs::exists("/dev/nvidia0") || fs::exists("/dev/nvidiactl"); }
 
 int doctor_command(const Project& project, const DoctorCommand& request) {
   if (!request.device.empty() && request.device != "cpu" && request.device != "cuda")

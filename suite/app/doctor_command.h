@@ -12,4 +12,7 @@ struct DoctorCommand {
 /// What this machine is, which tiers it can run, what is missing and how to get it.
 int doctor_command(const Project& project, const DoctorCommand& request);
 
+/// Is there an NVIDIA device? Whether LibTorch can use it, the worker finds out.
+bool gpu_present();
+
 }  // namespace normbench

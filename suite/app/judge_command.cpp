@@ -9,6 +9,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "suite/app/canaries.h"
+#include "suite/app/check_command.h"
+#include "suite/app/doctor_command.h"
+#include "suite/app/required.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/judge/gate.h"
@@ -25,21 +29,6 @@ std::string runs_of(const Project& project, const std::string& given) {
   return given.empty() ? project.runs() : given;
 }
 
-/// Several tables of one tier share the false-alarm rate.
-size_t family_of_tier(const Project& project, const std::string& tier) {
-  const Plan plan(project, "", tier);
-  size_t family = 0;
-  for (const auto& planned : plan.tiers())
-    family += regression_family(judge_input(project, planned));
-  return family;
-}
-
-int exit_code(const CheckResult& result) {
-  std::cout << result.text << "\n";
-  if (result.color == CheckResult::Color::kNotRun) return kExitSkipped;
-  return result.green() ? kExitOk : kExitCheckRed;
-}
-
 /// The one table and tier that a check or a change of a file is about.
 const PlannedTier& only_one(const Plan& plan) {
   if (plan.tiers().size() != 1)
@@ -49,25 +38,46 @@ const PlannedTier& only_one(const Plan& plan) {
   return plan.tiers().front();
 }
 
-/// Does this selection have a record at all? A tier that nobody ran (no GPU) has no ledger worth
-/// printing.
-bool any_record(const PlannedTier& planned, const std::string& runs_folder) {
-  return std::any_of(planned.runs.begin(), planned.runs.end(), [&](const PlannedRun& run) {
-    return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
-  });
-}
-
+/// Ledgers of what was run. A tier that nobody ran has none.
 std::vector<Json> ledgers(const Project& project, const Plan& plan,
                           const std::string& runs_folder) {
   std::vector<Json> all;
   for (const auto& planned : plan.tiers())
     if (any_record(planned, runs_folder))
       all.push_back(judge_table(judge_input(project, planned), runs_folder, project.baselines()));
-  if (all.empty())
-    throw UserError({.what = "there are no records to judge",
-                     .where = runs_folder,
-                     .todo = "./run_all.sh --tier smoke trains them; --runs names another folder"});
   return all;
+}
+
+/// Why this machine can train none of it; empty when it can.
+std::string why_not_here(const PlannedTier& planned) {
+  if (planned.tier->device == "cuda" && !gpu_present()) {
+    if (is_required("gpu"))
+      throw MachineError({.what = "a GPU is required and there is none",
+                          .where = "NORMBENCH_REQUIRE",
+                          .todo = "check the driver (nvidia-smi)"});
+    return "there is no GPU for it on this machine";
+  }
+  const bool has_data = std::any_of(planned.runs.begin(), planned.runs.end(),
+                                    [](const PlannedRun& run) { return !run.run_id.empty(); });
+  return has_data ? "" : "its data sets are yours to bring (normbench data prepare --help)";
+}
+
+/// No ledger: nobody has run anything, which is an error where somebody could have.
+int nothing_to_judge(const Plan& plan, const std::string& runs_folder) {
+  std::string text;
+  for (const auto& planned : plan.tiers()) {
+    const std::string why = why_not_here(planned);
+    if (why.empty())
+      throw UserError({.what = "there are no records to judge",
+                       .where = runs_folder,
+                       .todo = "./run_all.sh --tier " + planned.tier->name + " --only " +
+                               planned.table->paper + "." + planned.table->name +
+                               " trains them; --runs names another folder"});
+    text += "skipped: " + planned.table->paper + "." + planned.table->name + ", tier " +
+            planned.tier->name + ", has no records, and " + why + "\n";
+  }
+  std::cout << text;
+  return kExitSkipped;
 }
 
 /// Standard output of a command, without its last newline; "" when it fails.
@@ -87,15 +97,10 @@ std::string output_of(const std::string& command) {
 int judge_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const std::string runs = runs_of(project, request.runs_folder);
-  if (!request.claim.empty())
-    return exit_code(check_claim(judge_input(project, only_one(plan)), runs, request.claim));
-  if (!request.regression_arm.empty()) {
-    const JudgeInput input = judge_input(project, only_one(plan));
-    return exit_code(check_regression(input, runs, baseline_path(input, project.baselines()),
-                                      request.regression_arm, request.metric,
-                                      family_of_tier(project, input.tier)));
-  }
+  if (!request.claim.empty() || !request.regression_arm.empty())
+    return check_command(project, only_one(plan), request);
   const auto all = ledgers(project, plan, runs);
+  if (all.empty()) return nothing_to_judge(plan, runs);
   for (const auto& ledger : all) std::cout << ledger_text(ledger) << "\n";
   if (!request.json_file.empty()) write_json(request.json_file, all);
   return kExitOk;
@@ -106,7 +111,9 @@ int report_command(const Project& project, const JudgeCommand& request) {
   const std::string runs = runs_of(project, request.runs_folder);
   const std::string out =
       request.out.empty() ? project.results() + "/report/index.html" : request.out;
-  write_report(ledgers(project, plan, runs), out);
+  const auto all = ledgers(project, plan, runs);
+  if (all.empty()) return nothing_to_judge(plan, runs);
+  write_report(all, out);
   std::cout << "written: " << out << "\n";
   return kExitOk;
 }
@@ -146,10 +153,12 @@ int bless_command(const Project& project, const BlessCommand& request) {
   options.reason = request.reason;
   options.commit = output_of("git -C '" + project.root + "' rev-parse --short HEAD");
   options.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  const std::string runs = runs_of(project, request.runs_folder);
   for (const auto& planned : plan.tiers()) {
+    run_missing_canaries(project, planned,
+                         [&](const PlannedRun& run) { return has_record(run, runs); });
     const JudgeInput input = judge_input(project, planned);
-    std::cout << bless(input, project.runs(), baseline_path(input, project.baselines()), options)
-              << "\n";
+    std::cout << bless(input, runs, baseline_path(input, project.baselines()), options) << "\n";
   }
   return kExitOk;
 }
@@ -159,23 +168,27 @@ int publish_command(const Project& project, const PublishCommand& request) {
   const PlannedTier& planned = only_one(plan);
   const std::string folder =
       project.published(planned.table->paper, planned.table->name, planned.tier->name);
-  size_t copied = 0;
+  size_t copied = 0, kept = 0;
   for (const auto& run : planned.runs) {
     const fs::path from = project.runs() + "/" + run.run_id, to = folder + "/runs/" + run.run_id;
-    if (run.run_id.empty() || !fs::exists(from / "summary.json")) continue;
+    if (run.run_id.empty()) continue;
+    if (!fs::exists(from / "summary.json")) {
+      kept += fs::exists(to / "summary.json");  // published from another machine, or earlier
+      continue;
+    }
     fs::create_directories(to);
     for (const char* file : {"manifest.json", "steps.jsonl.zst", "summary.json"})
       write_file_atomically((to / file).string(), read_file((from / file).string()));
     ++copied;
   }
-  if (copied == 0)
+  if (copied + kept == 0)
     throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
   const Json ledger =
       judge_table(judge_input(project, planned), folder + "/runs", project.baselines());
   write_json(folder + "/ledger.json", ledger);
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
-  std::cout << fmt::format("{} of {} records and the ledger: {}\n", copied, planned.runs.size(),
-                           folder);
+  std::cout << fmt::format("{} of {} records, {} of them published before, and the ledger: {}\n",
+                           copied + kept, planned.runs.size(), kept, folder);
   return kExitOk;
 }
 

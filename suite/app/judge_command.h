@@ -14,8 +14,8 @@ struct JudgeCommand {
   bool write = false;
 };
 
-/// Prints the ledger of every selected table and tier, or runs one check. Exit code 1 when the
-/// check is red.
+/// Prints the ledger of every selected table and tier, or runs one check (check_command.h). Exit
+/// code 77 when there are no records and this machine could not have made any.
 int judge_command(const Project& project, const JudgeCommand& request);
 /// Writes the page.
 int report_command(const Project& project, const JudgeCommand& request);
@@ -24,7 +24,10 @@ int tune_command(const Project& project, const JudgeCommand& request);
 
 struct BlessCommand {
   std::string tier, only, reason;
+  std::string runs_folder;  // "": results/runs
 };
+/// Writes baselines. Canaries that are not known are run first: records of another build are
+/// refused.
 int bless_command(const Project& project, const BlessCommand& request);
 
 struct PublishCommand {

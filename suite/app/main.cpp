@@ -2,6 +2,7 @@
 // normbench-worker.
 #include <CLI/CLI.hpp>
 
+#include "suite/app/command_line.h"
 #include "suite/app/data_cli.h"
 #include "suite/app/doctor_command.h"
 #include "suite/app/exit_codes.h"
@@ -17,8 +18,14 @@ namespace {
 
 /// --tier and --only, the same for every command that selects tables.
 void add_selection(CLI::App* command, std::string& tier, std::string& only) {
-  command->add_option("--tier", tier, "smoke, cpu, gpu or paper");
-  command->add_option("--only", only, "a paper (angpt) or a table (angpt.convergence)");
+  command->add_option("--tier", tier, "smoke, cpu, gpu or paper")->check(kNotEmpty);
+  command->add_option("--only", only, "a paper (angpt) or a table (angpt.convergence)")
+      ->check(kNotEmpty);
+}
+
+void add_runs(CLI::App* command, std::string& folder) {
+  command->add_option("--runs", folder, "folder of records (default results/runs)")
+      ->check(kNotEmpty);
 }
 
 int run(int argc, char** argv) {
@@ -27,7 +34,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", NORMBENCH_VERSION);
   app.require_subcommand(1);
   std::string root;
-  app.add_option("--root", root, "the checkout; by default the one around the current folder");
+  app.add_option("--root", root, "the checkout; by default the one around the current folder")
+      ->check(kNotEmpty);
   int code = kExitOk;
   const auto project = [&] { return Project::locate(root); };
 
@@ -35,9 +43,10 @@ int run(int argc, char** argv) {
   auto* plan_app =
       app.add_subcommand("plan", "runs, time left and power of each tier, before anything starts");
   add_selection(plan_app, plan.tier, plan.only);
-  plan_app->add_flag("--list", plan.list, "every run with its id and state");
-  plan_app->add_option("--ctest", plan.ctest_file,
-                       "write the tests as a CTest script to this file");
+  auto* list = plan_app->add_flag("--list", plan.list, "every run with its id and state");
+  plan_app->add_option("--ctest", plan.ctest_file, "write the tests as a CTest script to this file")
+      ->check(kNotEmpty)
+      ->excludes(list);
   plan_app->callback([&] { code = plan_command(project(), plan); });
 
   RunCommand run;
@@ -47,6 +56,7 @@ int run(int argc, char** argv) {
   run_app
       ->add_option("--checkpoint-seconds", run.checkpoint_seconds,
                    "a checkpoint at least this often; 0: every step")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   run_app->add_flag("--keep-checkpoints", run.keep_checkpoints,
                     "keep the last two when the run is finished");
@@ -56,34 +66,46 @@ int run(int argc, char** argv) {
   auto* judge_app = app.add_subcommand(
       "judge", "the ledger: what the paper says, what came out, how sure we are");
   add_selection(judge_app, judge.tier, judge.only);
-  judge_app->add_option("--runs", judge.runs_folder, "folder of records (default results/runs)");
-  judge_app->add_option("--claim", judge.claim, "judge one claim (a CTest check)");
-  judge_app->add_option("--regression", judge.regression_arm,
-                        "gate one arm against its committed baseline (a CTest check)");
+  add_runs(judge_app, judge.runs_folder);
+  auto* claim = judge_app->add_option("--claim", judge.claim, "judge one claim (a CTest check)")
+                    ->check(kNotEmpty);
+  auto* regression = judge_app
+                         ->add_option("--regression", judge.regression_arm,
+                                      "gate one arm against its committed baseline (a CTest check)")
+                         ->check(kNotEmpty)
+                         ->excludes(claim);
   judge_app->add_option("--metric", judge.metric, "with --regression: validation_loss or verdict")
+      ->needs(regression)
       ->capture_default_str();
-  judge_app->add_option("--json", judge.json_file, "also write the ledger as JSON");
+  judge_app->add_option("--json", judge.json_file, "also write the ledger as JSON")
+      ->check(kNotEmpty)
+      ->excludes(claim)
+      ->excludes(regression);
   judge_app->callback([&] { code = judge_command(project(), judge); });
 
   JudgeCommand report;
   auto* report_app = app.add_subcommand("report", "the ledger as one self-contained page");
   add_selection(report_app, report.tier, report.only);
-  report_app->add_option("--runs", report.runs_folder, "folder of records (default results/runs)");
-  report_app->add_option("--out", report.out, "where to write (default results/report/index.html)");
+  add_runs(report_app, report.runs_folder);
+  report_app->add_option("--out", report.out, "where to write (default results/report/index.html)")
+      ->check(kNotEmpty);
   report_app->callback([&] { code = report_command(project(), report); });
 
   BlessCommand bless;
   auto* bless_app = app.add_subcommand(
       "bless", "commit what this machine measured as the baseline of its numeric class");
   add_selection(bless_app, bless.tier, bless.only);
-  bless_app->add_option("--reason", bless.reason, "why the baseline changes")->required();
+  add_runs(bless_app, bless.runs_folder);
+  bless_app->add_option("--reason", bless.reason, "why the baseline changes")
+      ->required()
+      ->check(kNotEmpty);
   bless_app->callback([&] { code = bless_command(project(), bless); });
 
   JudgeCommand tune;
   auto* tune_app = app.add_subcommand(
       "tune", "learning rates from the finished sweep, as the table file wants them");
   add_selection(tune_app, tune.tier, tune.only);
-  tune_app->add_option("--runs", tune.runs_folder, "folder of records (default results/runs)");
+  add_runs(tune_app, tune.runs_folder);
   tune_app->add_flag("--write", tune.write, "write them into the table file");
   tune_app->callback([&] { code = tune_command(project(), tune); });
 
@@ -98,8 +120,10 @@ int run(int argc, char** argv) {
   DoctorCommand doctor;
   auto* doctor_app =
       app.add_subcommand("doctor", "what this machine is, what it can run, what is missing");
-  doctor_app->add_option("--device", doctor.device,
-                         "only check that this device can be used: cpu or cuda");
+  doctor_app
+      ->add_option("--device", doctor.device,
+                   "only check that this device can be used: cpu or cuda")
+      ->check(kNotEmpty);
   doctor_app->callback([&] { code = doctor_command(project(), doctor); });
 
   std::vector<std::string> files;
@@ -119,12 +143,15 @@ int run(int argc, char** argv) {
       ->add_option("name", throughput.name,
                    "name or id of a run, as `normbench plan --list` prints it")
       ->required();
-  throughput_app->add_option("--steps", throughput.steps, "timed steps")->capture_default_str();
+  throughput_app->add_option("--steps", throughput.steps, "timed steps")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   throughput_app->callback([&] { code = throughput_command(project(), throughput); });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) refuse_unknown_command(app);
     return app.exit(e) == 0 ? static_cast<int>(kExitOk) : static_cast<int>(kExitWrongUse);
   }
   return code;

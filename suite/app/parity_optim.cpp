@@ -90,6 +90,7 @@ void read_adamw(ParityCase& golden, const JsonObject& config, Task& task) {
 void read_muon(ParityCase& golden, const JsonObject& config, Task& task) {
   task.moments = {"momentum"};
   read_groups(golden, config, task);
+  for (auto& group : task.groups) group.hidden_matrix = true;  // the file holds nothing else
   copy_numbers(config, task, {"momentum", "eps"});
   task.options["nesterov"] = config.required<bool>("nesterov");
   task.options["newton_schulz_steps"] = config.required<int64_t>("ns_steps");

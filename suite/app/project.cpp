@@ -6,10 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "data/dataset.h"
 #include "data/sidecar.h"
-#include "suite/base/hash.h"
+#include "suite/app/canaries.h"
+#include "suite/app/plan_checks.h"
+#include "suite/app/token_cost.h"
 
 namespace normbench {
 namespace {
@@ -38,6 +41,32 @@ std::optional<DatasetIdentity> dataset_identity(const Project& project, const st
       return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest,
                              spec.expected->validation_digest};
   return std::nullopt;
+}
+
+/// [digest of the training tokens]: their unigram entropy, of the data sets that data.json measures
+/// and of those that these runs use, where they are prepared.
+std::map<std::string, double> unigram_entropies(const Project& project,
+                                                const PlannedTier& planned) {
+  std::map<std::string, double> entropies;
+  for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
+    if (spec.expected) entropies[spec.expected->train_digest] = spec.expected->unigram_entropy_nats;
+  std::set<std::string> used;
+  for (const auto& run : planned.runs)
+    if (!run.dataset.empty()) used.insert(run.dataset);
+  for (const auto& name : used) {
+    if (!fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) continue;
+    const Sidecar sidecar = read_sidecar(project.cache(), name);
+    if (sidecar.unigram_entropy_nats > 0)  // shards used where they lie are not counted
+      entropies[sidecar.train.digest] = sidecar.unigram_entropy_nats;
+  }
+  return entropies;
+}
+
+std::vector<std::string> dataset_names(const Project& project) {
+  std::vector<std::string> names;
+  for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
+    names.push_back(spec.name);
+  return names;
 }
 
 std::string size_text(const Json& size) {
@@ -103,6 +132,8 @@ Plan::Plan(const Project& project, const std::string& only, const std::string& t
     throw UserError({.what = "nothing is selected",
                      .found = "--only \"" + only + "\" --tier \"" + tier + "\"",
                      .todo = "normbench plan --list shows what there is"});
+  const auto datasets = dataset_names(project);
+  for (const auto& planned : tiers_) check_planned(project, planned, datasets);
 }
 
 const PlannedRun& Plan::run(const std::string& name) const {
@@ -119,7 +150,7 @@ const PlannedRun& Plan::run(const std::string& name) const {
                                         : "did you mean \"" + hint + "\"?"});
 }
 
-JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
+JudgeInput claims_input(const Project& project, const PlannedTier& planned) {
   const Table& table = *planned.table;
   JudgeInput input;
   input.paper = table.paper;
@@ -146,21 +177,36 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
       for (const auto& [budget, rate] : rates)
         input.peak_lr[arm][setting.name].push_back({budget, rate});
   }
+  return input;
+}
+
+JudgeInput table_input(const Project& project, const PlannedTier& planned) {
+  JudgeInput input = claims_input(project, planned);
   for (const auto& run : planned.runs) {
     (run.sweep ? input.sweep_runs : input.runs)
         .push_back({run.run_id, run.name, run.arm, run.setting, run.token_budget, run.seed,
-                    run.peak_lr, run.dataset, run.task});
-    if (input.size.empty() && run.task.empty()) input.size = size_text(run.config.at("size"));
+                    run.peak_lr, run.dataset, run.task, canary_id(run)});
+    if (!run.task.empty()) continue;
+    if (input.size.empty()) input.size = size_text(run.config.at("size"));
+    input.token_cost[run.arm][run.setting] = token_cost(run.config);
   }
-  const std::string build_id = fs::exists(project.worker()) ? xxh3_file(project.worker()) : "";
-  for (const auto& run : planned.runs) {
-    if (input.canaries.contains(run.arm) || run.run_id.empty()) continue;
-    const std::string file = project.canaries() + "/" + run_id_of(run.canary) + ".json";
-    if (!fs::exists(file)) continue;
-    const Json canary = read_json(file);
-    if (canary.value("build_id", "") == build_id) input.canaries[run.arm] = read_canary(canary);
-  }
+  input.unigram_entropy_nats = unigram_entropies(project, planned);
   return input;
+}
+
+JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
+  JudgeInput input = table_input(project, planned);
+  input.canaries = known_canaries(project, planned);
+  return input;
+}
+
+bool has_record(const PlannedRun& run, const std::string& runs_folder) {
+  return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
+}
+
+bool any_record(const PlannedTier& planned, const std::string& runs_folder) {
+  return std::any_of(planned.runs.begin(), planned.runs.end(),
+                     [&](const PlannedRun& run) { return has_record(run, runs_folder); });
 }
 
 }  // namespace normbench

@@ -34,8 +34,9 @@ struct Project {
   std::string registry() const;  // registry.json beside this program
 };
 
-/// Tables read and expanded: `only` as read_tables, `tier` a name or "" for all. Throws UserError
-/// when nothing is left.
+/// Tables read, expanded and checked (plan_checks.h): `only` as read_tables, `tier` a name or ""
+/// for all. Throws UserError when nothing is left, or on anything a run or a judgement could trip
+/// over.
 class Plan {
  public:
   Plan(const Project& project, const std::string& only, const std::string& tier);
@@ -49,8 +50,17 @@ class Plan {
   std::vector<PlannedTier> tiers_;
 };
 
-/// What judge needs to know of one tier of one table. Numeric digests are those of this build,
-/// where its canaries were run.
+/// The part of it that the claims of a table are read with: everything but its runs.
+JudgeInput claims_input(const Project& project, const PlannedTier& planned);
+
+/// What judge needs to know of one tier of one table, but for the canaries of this build.
+JudgeInput table_input(const Project& project, const PlannedTier& planned);
+
+/// The same with the canaries that this build has run on this machine (canaries.h).
 JudgeInput judge_input(const Project& project, const PlannedTier& planned);
+
+/// Is there a finished record, whatever it says?
+bool has_record(const PlannedRun& run, const std::string& runs_folder);
+bool any_record(const PlannedTier& planned, const std::string& runs_folder);
 
 }  // namespace normbench

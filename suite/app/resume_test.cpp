@@ -89,13 +89,15 @@ class Resume : public ::testing::Test {
            summary.at("steps_digest").get<std::string>() +
            summary.at("weights_digest").get<std::string>();
   }
+  /// The bits of a run in one go.
+  static std::string undisturbed(const Json& config) {
+    const std::string runs = folder_->path() + "/undisturbed";
+    const auto result = run_program(command(runs, config, "1000"));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return bits(summary(runs, config));
+  }
   static const std::string& undisturbed() {
-    static const std::string value = [] {
-      const std::string runs = folder_->path() + "/undisturbed";
-      const auto result = run_program(command(runs, config_));
-      EXPECT_EQ(result.exit_code, 0) << result.err;
-      return bits(summary(runs, config_));
-    }();
+    static const std::string value = undisturbed(config_);
     return value;
   }
 
@@ -145,18 +147,33 @@ TEST_F(Resume, TwentyFiveKillsAtRandomMomentsChangeNoBit) {
   EXPECT_EQ(bits(summary(runs, config_)), undisturbed());
 }
 
-TEST_F(Resume, AnInterruptedRunSaysSoAndGoesOn) {
+TEST_F(Resume, AnInterruptedRunSaysSoAndGoesOnToTheSameBits) {
   const std::string runs = folder_->path() + "/interrupted";
   Json config = config_;
-  config["token_budget"] = 4000 * 8 * 32;
+  config["token_budget"] =
+      1500 * 8 * 32;  // seconds of work, so that the signal comes before the end
+  const std::string folder = runs + "/" + run_id_of(config);
+  // No checkpoint but the one that the signal asks for.
   const pid_t pid = start_program(command(runs, config, "1000"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  const auto start = std::chrono::steady_clock::now();
+  while (!std::filesystem::exists(folder + "/manifest.json") &&
+         std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // some steps
   ::kill(pid, SIGINT);
   EXPECT_EQ(wait_for(pid), 130);
-  const std::string folder = runs + "/" + run_id_of(config);
   EXPECT_FALSE(std::filesystem::exists(folder + "/summary.json"));
-  const auto lines = read_record_lines(folder + "/steps.jsonl.zst");
-  EXPECT_GT(lines.size(), 0u) << "nothing was kept";
+  const auto kept = read_record_lines(folder + "/steps.jsonl.zst").size();
+  ASSERT_GT(kept, 0u) << "nothing was kept";
+  ASSERT_LT(kept, 1500u) << "nothing was left to do";
+
+  const auto rest = run_program(command(runs, config, "1000"));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_NE((rest.out + rest.err).find("goes on at step " + std::to_string(kept + 1) + " of 1500"),
+            std::string::npos)
+      << rest.out << rest.err;
+  EXPECT_EQ(summary(runs, config).at("sessions"), 2);
+  EXPECT_EQ(bits(summary(runs, config)), undisturbed(config));
 }
 
 TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {

@@ -1,7 +1,10 @@
 #include "suite/app/run_command.h"
 
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -27,8 +30,7 @@ std::pair<std::string, std::string> table_and_tier_of(const std::string& name) {
 }
 
 /// A published record of this run, whichever table published it, is as good as one of our own: the
-/// worker checks it like any other and trains anew when this build or machine would compute other
-/// bits.
+/// worker checks it like any other and trains anew when this build would compute something else.
 void adopt_published(const Project& project, const PlannedRun& run) {
   namespace fs = std::filesystem;
   const fs::path own = project.runs() + "/" + run.run_id;
@@ -43,6 +45,28 @@ void adopt_published(const Project& project, const PlannedRun& run) {
   }
 }
 
+/// The worker's command line, as the system calls want it.
+class CommandLine {
+ public:
+  /// Throws UserError when the worker was not built.
+  CommandLine(const Project& project, const std::vector<std::string>& arguments)
+      : words_{project.worker()} {
+    if (!std::filesystem::exists(project.worker()))
+      throw UserError({.what = "the worker was not built",
+                       .where = project.worker(),
+                       .todo = "build the target normbench_worker"});
+    words_.insert(words_.end(), arguments.begin(), arguments.end());
+    for (auto& word : words_) raw_.push_back(word.data());
+    raw_.push_back(nullptr);
+  }
+  const char* program() const { return words_.front().c_str(); }
+  char* const* arguments() { return raw_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> raw_;
+};
+
 Plan plan_with(const Project& project, const std::string& name) {
   const auto [table, tier] = table_and_tier_of(name);
   return Plan(project, table, tier);
@@ -51,20 +75,28 @@ Plan plan_with(const Project& project, const std::string& name) {
 }  // namespace
 
 int call_worker(const Project& project, const std::vector<std::string>& arguments) {
-  const std::string worker = project.worker();
-  if (!std::filesystem::exists(worker))
-    throw UserError({.what = "the worker was not built",
-                     .where = worker,
-                     .todo = "build the target normbench_worker"});
-  std::vector<std::string> all = {worker};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  std::vector<char*> raw;
-  for (auto& argument : all) raw.push_back(argument.data());
-  raw.push_back(nullptr);
+  CommandLine command(project, arguments);
   std::cout.flush();
-  ::execv(worker.c_str(), raw.data());
-  throw MachineError(
-      {.what = "the worker cannot be started", .where = worker, .found = std::strerror(errno)});
+  ::execv(command.program(), command.arguments());
+  throw MachineError({.what = "the worker cannot be started",
+                      .where = command.program(),
+                      .found = std::strerror(errno)});
+}
+
+int run_worker(const Project& project, const std::vector<std::string>& arguments) {
+  CommandLine command(project, arguments);
+  std::cout.flush();
+  pid_t worker = 0;
+  int status = 0;
+  if (const int error =
+          ::posix_spawn(&worker, command.program(), nullptr, nullptr, command.arguments(), environ);
+      error != 0)
+    throw MachineError({.what = "the worker cannot be started",
+                        .where = command.program(),
+                        .found = std::strerror(error)});
+  while (::waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 int run_command(const Project& project, const RunCommand& request) {
@@ -97,8 +129,13 @@ int run_command(const Project& project, const RunCommand& request) {
 
 int throughput_command(const Project& project, const ThroughputCommand& request) {
   const Plan plan = plan_with(project, request.name);
+  const PlannedRun& run = plan.run(request.name);
+  if (!run.task.empty())
+    throw UserError({.what = "a measurement has no training steps",
+                     .where = run.name,
+                     .expected = "a run that trains an arm"});
   return call_worker(project, {"throughput", "--steps", std::to_string(request.steps), "--config",
-                               canonical(plan.run(request.name).config)});
+                               canonical(run.config)});
 }
 
 }  // namespace normbench

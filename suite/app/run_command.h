@@ -11,6 +11,9 @@ namespace normbench {
 /// was not built.
 int call_worker(const Project& project, const std::vector<std::string>& arguments);
 
+/// The same in a process of its own. Its exit code; 128 and more: ended by a signal.
+int run_worker(const Project& project, const std::vector<std::string>& arguments);
+
 struct RunCommand {
   std::string name;
   double checkpoint_seconds = 30;

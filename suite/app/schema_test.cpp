@@ -205,6 +205,8 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
        "/tiers/cpu/measurements/norms/seeds/0"},
       {"table", "/claims/0/rule", "ordering", "/claims/0"},
       {"table", "/claims/0/rule", "lr_tolerance", "/claims/0"},
+      {"table", "/claims/0/rule", "crossing", "/claims/0"},
+      {"table", "/claims/0/rule", "below_unigram", "/claims/0"},
       {"table", "/claims/0/tolerance", 0.1, "/claims/0"},
       {"table", "/claims/0/of", "both", "/claims/0/of"},
       {"table", "/claims/0/published", kRemove, "/claims/0"},

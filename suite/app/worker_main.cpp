@@ -5,6 +5,7 @@
 
 #include "suite/app/exit_codes.h"
 #include "suite/app/parity.h"
+#include "suite/app/worker_canary.h"
 #include "suite/app/worker_registry.h"
 #include "suite/app/worker_run.h"
 #include "suite/app/worker_throughput.h"
@@ -39,6 +40,15 @@ int main(int argc, char** argv) {
                           "keep the last two when the run is finished");
     run_command->callback([&] { code = worker_run(run); });
 
+    WorkerCanary canary;
+    auto* canary_command = app.add_subcommand(
+        "canary", "run and remember the canaries that this build has not run on this machine");
+    canary_command->add_option("--canary", canary.canaries, "a canary's configuration, as JSON")
+        ->required();
+    canary_command->add_option("--cache", canary.cache_folder, "folder of data sets and canaries")
+        ->required();
+    canary_command->callback([&] { code = worker_canary(canary); });
+
     std::vector<std::string> files;
     auto* parity = app.add_subcommand(
         "parity", "compare models, operators, optimisers and schedules with golden files");
@@ -54,7 +64,9 @@ int main(int argc, char** argv) {
     WorkerThroughput throughput;
     auto* speed = app.add_subcommand("throughput", "tokens per second of training steps, as JSON");
     speed->add_option("--config", throughput.config, "the configuration, as JSON")->required();
-    speed->add_option("--steps", throughput.steps, "timed steps")->capture_default_str();
+    speed->add_option("--steps", throughput.steps, "timed steps")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     speed->callback([&] { code = worker_throughput(throughput); });
 
     try {

@@ -37,7 +37,7 @@ Rows measured(const MeasureConfig& c) {
   fix_arithmetic(c.threads);
   Rows rows;
   find_measure(c.task).run(JsonObject(c.options, "configuration", "/options"),
-                           static_cast<uint64_t>(c.seed), rows);
+                           static_cast<uint64_t>(c.seed), torch_device(c.device), rows);
   return rows;
 }
 
@@ -54,6 +54,19 @@ std::string digest_of_rows(const std::vector<std::string>& lines) {
   return hash.hex();
 }
 
+void print(const std::string& name, const Json& summary, bool reused) {
+  std::cout << name << " (" << summary.at("run_id").get<std::string>()
+            << "): " << summary.at("rows") << " rows";
+  for (const auto& [key, value] : summary.at("values").items())
+    std::cout << ", " << key << " " << value.get<double>();
+  if (reused)
+    std::cout << ", finished before\n";
+  else
+    std::cout << ", " << duration_text(summary.at("seconds_measure").get<double>()) << "\n";
+}
+
+}  // namespace
+
 CanaryResult measurement_canary(const Json& config) {
   CanaryResult canary;
   std::vector<std::string> lines;
@@ -68,22 +81,11 @@ CanaryResult measurement_canary(const Json& config) {
   return canary;
 }
 
-void print(const std::string& name, const Json& summary, bool reused) {
-  std::cout << name << " (" << summary.at("run_id").get<std::string>()
-            << "): " << summary.at("rows") << " rows";
-  for (const auto& [key, value] : summary.at("values").items())
-    std::cout << ", " << key << " " << value.get<double>();
-  if (reused)
-    std::cout << ", finished before\n";
-  else
-    std::cout << ", " << duration_text(summary.at("seconds_measure").get<double>()) << "\n";
-}
-
-}  // namespace
-
 int worker_measure(const WorkerRun& request) {
   const Json config = parse_json(request.config, "--config");
   const MeasureConfig c = read(config, "--config");
+  if (is_skipped(c.device, request.name)) return kExitSkipped;
+  const auto gpu = wait_for_gpu(c.device, request.cache_folder);
   fix_arithmetic(c.threads);
   const Fingerprint machine = fingerprint(c.device, c.threads);
   const CanaryResult canary = cached_canary(parse_json(request.canary, "--canary"),

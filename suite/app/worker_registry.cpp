@@ -4,29 +4,31 @@
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "suite/measure/measure.h"
+#include "suite/train/probes.h"
 
 namespace normbench {
 
 void write_registry(const std::string& file) {
-  Json json = {{"schema", "normbench-registry-1"},
-               {"models", Json::object()},
-               {"optimizers", Json::object()},
-               {"schedules", Json::object()},
-               {"tasks", Json::object()}};
+  Json json = {{"schema", "normbench-registry-1"}, {"models", Json::object()},
+               {"optimizers", Json::object()},     {"schedules", Json::object()},
+               {"tasks", Json::object()},          {"probes", known_probes()}};
   for (const auto& entry : model_registry())
     json["models"][entry.name] = {{"source", entry.paper},
                                   {"options", entry.default_options},
-                                  {"added", entry.added_options}};
+                                  {"added", entry.added_options},
+                                  {"choices", entry.choices}};
   for (const auto& entry : optimizer_registry())
     json["optimizers"][entry.name] = {{"source", entry.paper},
                                       {"options", entry.default_options},
-                                      {"added", entry.added_options}};
+                                      {"added", entry.added_options},
+                                      {"choices", entry.choices}};
   for (const auto& entry : schedule_registry())
     json["schedules"][entry.name] = {{"source", entry.source}, {"options", entry.default_options}};
   for (const auto& entry : measure_registry())
     json["tasks"][entry.name] = {{"source", entry.what},
                                  {"options", entry.default_options},
-                                 {"canary_options", entry.canary_options}};
+                                 {"canary_options", entry.canary_options},
+                                 {"choices", entry.choices}};
   write_json(file, json);
 }
 

@@ -26,22 +26,29 @@ std::string elsewhere(const std::string& folder, const RunOptions& options) {
 
 }  // namespace
 
+bool is_skipped(const std::string& device, const std::string& name) {
+  if (device_present(device)) return false;
+  if (is_required("gpu"))
+    throw MachineError({.what = "a GPU is required and there is no usable one",
+                        .where = name,
+                        .todo = "normbench doctor says what is missing"});
+  std::cout << name << ": skipped, there is no usable GPU on this machine\n";
+  return true;
+}
+
+std::optional<FileLock> wait_for_gpu(const std::string& device, const std::string& cache_folder) {
+  if (device != "cuda") return std::nullopt;
+  return std::optional<FileLock>(std::in_place, cache_folder + "/gpu.lock", /*wait=*/true,
+                                 "the GPU");
+}
+
 int worker_run(const WorkerRun& request) {
   const Json config = parse_json(request.config, "--config");
   const Json canary = parse_json(request.canary, "--canary");
   if (config.contains("task")) return worker_measure(request);
   const RunConfig c = read_run_config(config, "--config");
-  if (!device_present(c.device)) {
-    if (is_required("gpu"))
-      throw MachineError({.what = "a GPU is required and there is no usable one",
-                          .where = request.name,
-                          .todo = "normbench doctor says what is missing"});
-    std::cout << request.name << ": skipped, there is no usable GPU on this machine\n";
-    return kExitSkipped;
-  }
-  // Without a resource file CTest starts several GPU runs at once: they wait for each other here.
-  std::optional<FileLock> gpu;
-  if (c.device == "cuda") gpu.emplace(request.cache_folder + "/gpu.lock", /*wait=*/true, "the GPU");
+  if (is_skipped(c.device, request.name)) return kExitSkipped;
+  const auto gpu = wait_for_gpu(c.device, request.cache_folder);
   const auto source = open_dataset(c.dataset, request.cache_folder);
   fix_arithmetic(c.threads);
   RunOptions options;

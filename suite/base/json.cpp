@@ -23,6 +23,22 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+/// "file:line:column" of a byte of the text.
+std::string place(const std::string& file, const std::string& text, size_t byte) {
+  const size_t end = std::min(byte, text.size());
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+  const size_t line_start = text.rfind('\n', end > 0 ? end - 1 : 0);
+  const size_t column = end - (line_start == std::string::npos ? 0 : line_start);
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+/// The parser names a number that is too large, but not where it stands: "... parsing '1e999'".
+std::string number_in(const std::string& message) {
+  const size_t begin = message.find('\''), end = message.rfind('\'');
+  return begin < end ? message.substr(begin + 1, end - begin - 1) : "";
+}
+
 void reject_non_finite(const Json& value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>()))
     throw UserError({.what = "a number that JSON cannot hold", .found = "NaN or infinity"});
@@ -52,14 +68,15 @@ Json parse_json(const std::string& text, const std::string& file) {
                        .found = "\"" + duplicate + "\""});
     return value;
   } catch (const Json::parse_error& e) {
-    const size_t end = std::min(e.byte > 0 ? e.byte - 1 : 0, text.size());
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    const size_t line_start = text.rfind('\n', end > 0 ? end - 1 : 0);
-    const size_t column = end - (line_start == std::string::npos ? 0 : line_start);
     throw UserError({.what = "not valid JSON",
-                     .where = file + ":" + std::to_string(line) + ":" + std::to_string(column),
+                     .where = place(file, text, e.byte > 0 ? e.byte - 1 : 0),
                      .found = e.what()});
+  } catch (const Json::out_of_range& e) {
+    const std::string number = number_in(e.what());
+    throw UserError({.what = "a number that is too large",
+                     .where = place(file, text, text.find(number) + 1),
+                     .found = number,
+                     .expected = "a number that fits into 64 bits of floating point"});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "suite/base/errors.h"
@@ -16,8 +17,8 @@ namespace normbench {
 /// Keys sorted: two equal values print the same bytes (see canonical()).
 using Json = nlohmann::json;
 
-/// Parses `text`. Comments and duplicate keys are errors. Throws UserError with file, line and
-/// column.
+/// Parses `text`. Comments, duplicate keys and numbers beyond a double are errors. Throws UserError
+/// with file, line and column.
 Json parse_json(const std::string& text, const std::string& file);
 /// Reads and parses a file. Throws UserError when it is absent or malformed.
 Json read_json(const std::string& path);
@@ -108,15 +109,20 @@ struct Kind<bool> {
   static constexpr const char* name = "true or false";
   static bool fits(const Json& v) { return v.is_boolean(); }
 };
+template <class Integer>
+bool fits_integer(const Json& v) {
+  if (v.is_number_unsigned()) return std::in_range<Integer>(v.get<uint64_t>());
+  return v.is_number_integer() && std::in_range<Integer>(v.get<int64_t>());
+}
 template <>
 struct Kind<int64_t> {
   static constexpr const char* name = "an integer";
-  static bool fits(const Json& v) { return v.is_number_integer(); }
+  static bool fits(const Json& v) { return fits_integer<int64_t>(v); }
 };
 template <>
 struct Kind<int> {
   static constexpr const char* name = "an integer";
-  static bool fits(const Json& v) { return v.is_number_integer(); }
+  static bool fits(const Json& v) { return fits_integer<int>(v); }
 };
 template <>
 struct Kind<double> {

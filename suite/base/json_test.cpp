@@ -41,6 +41,17 @@ TEST(Json, SyntaxErrorHasLineAndColumn) {
   EXPECT_NE(message.find("x.json:3:"), std::string::npos) << message;
 }
 
+TEST(Json, ANumberThatNoVariableCanHoldIsAnErrorWithItsPlace) {
+  const std::string message = message_of([] { parse_json("{\n  \"rate\": 1e999\n}", "x.json"); });
+  EXPECT_NE(message.find("x.json:2:"), std::string::npos) << message;
+  EXPECT_NE(message.find("found:    1e999"), std::string::npos) << message;
+  const Json large = parse_json(R"({"seed": 18446744073709551615})", "x.json");
+  EXPECT_NE(message_of([&] {
+              JsonObject(large, "x.json").required<int64_t>("seed");
+            }).find("expected: an integer"),
+            std::string::npos);
+}
+
 TEST(Json, CanonicalFormDoesNotDependOnTheOrderOfKeys) {
   EXPECT_EQ(canonical(Json::parse(R"({"b": 0.1, "a": [1, 2.0]})")), R"({"a":[1,2.0],"b":0.1})");
   EXPECT_THROW(canonical(Json(std::nan(""))), UserError);

@@ -59,6 +59,15 @@ struct AddedNames {
   void choice(const char*, std::string&, const std::vector<std::string>&) {}
   void added(const char* name) { names.push_back(name); }
 };
+struct ChoiceLists {
+  Json& lists;
+  template <class T>
+  void field(const char*, T&) {}
+  void choice(const char* name, std::string&, const std::vector<std::string>& allowed) {
+    lists[name] = allowed;
+  }
+  void added(const char*) {}
+};
 }  // namespace options_detail
 
 /// Reads every field of Options; absent ones keep their default; an unknown key throws UserError.
@@ -88,6 +97,17 @@ Json added_options() {
   options_detail::AddedNames collector{names};
   options.fields(collector);
   return names;
+}
+
+/// {name: allowed values} of the fields that are a choice: so that a planner which knows no Options
+/// finds a wrong word before anything runs.
+template <class Options>
+Json option_choices() {
+  Options options;
+  Json lists = Json::object();
+  options_detail::ChoiceLists collector{lists};
+  options.fields(collector);
+  return lists;
 }
 
 }  // namespace normbench

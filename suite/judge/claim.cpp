@@ -43,6 +43,12 @@ std::string nothing_planned(const Claim& claim) {
   return "no seed with all of " + join(claim.arms, ", ");
 }
 
+// One verdict for all settings at once.
+bool spans_settings(const Claim& claim) {
+  const Reads reads = reads_of(claim);
+  return reads == Reads::kAllSettings || reads == Reads::kAllSweeps;
+}
+
 std::vector<int64_t> planned_seeds(const Claim& claim, const Evidence& evidence,
                                    const std::string& dataset) {
   switch (reads_of(claim)) {
@@ -76,6 +82,7 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
     claim.conditions = object.optional<std::string>("conditions", "");
     if (object.has("scale")) claim.scale = object.raw("scale");
     claim.out_of_scale = read_out_of_scale(object, input.tier);
+    claim.fixed_rates = object.optional<std::string>("fixed_rates", "");
     find_rule(claim.rule).read(claim, object, input);
     claim.settings = claim.measurement.empty() && claim.points.is_null()
                          ? object.optional<std::vector<std::string>>("datasets", input.datasets)
@@ -98,13 +105,14 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
                                       const std::string& dataset) {
   const Reads reads = reads_of(claim);
   std::vector<const Record*> found;
-  for (const auto& record : reads == Reads::kSweep ? evidence.sweep : evidence.runs) {
+  const bool trials = reads == Reads::kSweep || reads == Reads::kAllSweeps;
+  for (const auto& record : trials ? evidence.sweep : evidence.runs) {
     const RunRef& run = record.run;
     const bool read = reads == Reads::kMeasurement
                           ? record.is_measurement() && run.arm == claim.measurement
                           : !record.is_measurement() && has(claim.arms, run.arm) &&
-                                (reads == Reads::kAllSettings ? has(claim.settings, run.dataset)
-                                                              : run.dataset == dataset);
+                                (spans_settings(claim) ? has(claim.settings, run.dataset)
+                                                       : run.dataset == dataset);
     if (read) found.push_back(&record);
   }
   return found;
@@ -124,10 +132,10 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   verdict.paper = claim.published;
   verdict.seeds = planned_seeds(claim, evidence, dataset);
   verdict.planned_pairs = static_cast<int>(verdict.seeds.size());
-  const bool all_settings = reads_of(claim) == Reads::kAllSettings;
   for (const auto& arm : claim.arms)
-    for (const auto& setting : all_settings ? claim.settings : std::vector{dataset})
+    for (const auto& setting : spans_settings(claim) ? claim.settings : std::vector{dataset})
       verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials(arm, setting);
+  if (!claim.fixed_rates.empty()) verdict.notes.push_back("rates: " + claim.fixed_rates);
   for (const auto* record : records_of(claim, evidence, dataset)) {
     if (!record->usable())
       verdict.missing.push_back(record->run.name + " is " + record_state_name(record->state) +
@@ -173,9 +181,9 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
                                 std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
   const size_t planned = records_of(claim, evidence, verdict.dataset).size();
-  if (rule.tuned && !claim.arms.empty()) {
-    const bool all_settings = reads_of(claim) == Reads::kAllSettings;
-    for (const auto& setting : all_settings ? claim.settings : std::vector{verdict.dataset})
+  if (rule.tuned && claim.fixed_rates.empty() && !claim.arms.empty()) {
+    for (const auto& setting :
+         spans_settings(claim) ? claim.settings : std::vector{verdict.dataset})
       for (auto& problem : evidence.tuning.problems(evidence.input, claim.arms, setting))
         untuned.push_back(std::move(problem));
   }
@@ -198,9 +206,9 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
   } else if (!claim.out_of_scale.empty()) {
     verdict.outcome = Outcome::kOutOfScale;
     verdict.reason = claim.out_of_scale + would_say;
-  } else if (rule.timed && !evidence.input.machine_unfit.empty()) {
+  } else if (!verdict.machine_unfit.empty()) {
     verdict.outcome = Outcome::kMachineUnfit;
-    verdict.reason = evidence.input.machine_unfit + would_say;
+    verdict.reason = verdict.machine_unfit + would_say;
   } else if (!untuned.empty()) {
     verdict.outcome = Outcome::kBaselineUntuned;
     verdict.reason =

@@ -18,6 +18,7 @@ struct Claim {
   std::string measurement;            // in place of arms: rules that read what a measurement wrote
   std::string
       out_of_scale;  // why this tier is too small for the paper's own claim; empty: it is not
+  std::string fixed_rates;  // why its rates are what they are without a sweep; empty: tuned ones
   std::optional<double> margin_nats;         // non_inferiority
   std::optional<double> loss_above;          // divergence_expected: as bad as diverged
   std::optional<double> stable_within_nats;  // lr_tolerance: of the arm's best loss
@@ -26,7 +27,7 @@ struct Claim {
   std::string unit;                          // of `value`: "ratio", "nats", "percent", "exponent"
   Json published;  // the whole published entry: value, unit, how, where, uncertainty, note
   Json scale;      // at which the paper makes the claim
-  std::string of;  // gap_growth: "validation", "train"
+  std::string of;  // gap_growth: "validation", "train"; rate_exponent: "tokens", "width"
   std::string measured_value, over;   // names of a measurement's values; time_ratio: value / over
   std::string x, y;                   // fitted_exponent: columns of a measurement's rows
   Json where = Json::object();        // fitted_exponent: {column: value} of the rows that are used
@@ -59,8 +60,8 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
 /// " 3 runs diverged.", or nothing: how a sentence about losses ends.
 std::string diverged_text(const Verdict& verdict);
 /// Sets outcome and reason. What the statistics say stands unless, in this order: runs are missing
-/// (NOT_RUN), the paper limits the claim (OUT_OF_SCALE), the rule is about time and the machine is
-/// unfit (MACHINE_UNFIT), an arm is untuned and the rule compares tuned arms, or the rule itself
+/// (NOT_RUN), the paper limits the claim (OUT_OF_SCALE), the rule found the machine unfit for its
+/// times (MACHINE_UNFIT), an arm is untuned and the rule compares tuned arms, or the rule itself
 /// found it `untuned` (BASELINE_UNTUNED).
 void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
                     const std::string& measured, std::vector<std::string> untuned = {});

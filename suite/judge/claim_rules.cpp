@@ -110,6 +110,16 @@ void read_gap_growth(Claim& claim, const JsonObject& object, const JudgeInput& i
                 Json(*claim.value).dump() + " nats", "a number above 0");
 }
 
+void read_below_unigram(Claim& claim, const JsonObject& object, const JudgeInput& input) {
+  claim.challenger = read_arm(object, "challenger", input);
+  claim.arms = {claim.challenger};
+}
+
+void read_speed_up(Claim& claim, const JsonObject& object, const JudgeInput& input) {
+  read_pair(claim, object, input);
+  read_ratio(claim, object, input);
+}
+
 void read_divergence_expected(Claim& claim, const JsonObject& object, const JudgeInput& input) {
   claim.challenger = read_arm(object, "challenger", input);
   claim.arms = {claim.challenger};
@@ -167,6 +177,16 @@ void read_exact_identity(Claim& claim, const JsonObject& object, const JudgeInpu
   claim.tolerance = read_positive(object, "tolerance");
 }
 
+void read_rate_exponent(Claim& claim, const JsonObject& object, const JudgeInput& input) {
+  claim.challenger = read_arm(object, "arm", input);
+  claim.arms = {claim.challenger};
+  claim.datasets = {"all settings"};
+  claim.of = object.required<std::string>("of");
+  require_known(object, "of", claim.of, {"tokens", "width"});
+  read_published(claim, object, input, {"exponent"});
+  claim.tolerance = read_positive(object, "tolerance");
+}
+
 // A JSON pointer in which * stands for every member of an object.
 void collect_points(const Json& from, const std::vector<std::string>& steps, size_t at, Json& to) {
   if (at == steps.size()) {
@@ -218,17 +238,20 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
+      {"below_unigram", read_below_unigram, rule_below_unigram, Reads::kRuns},
+      {"crossing", read_pair, rule_crossing, Reads::kRuns, /*tuned=*/true},
       {"divergence_expected", read_divergence_expected, rule_divergence_expected, Reads::kRuns},
       {"exact_identity", read_exact_identity, rule_exact_identity, Reads::kMeasurement},
       {"fitted_exponent", read_fitted_exponent, rule_fitted_exponent, Reads::kMeasurement},
-      {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, /*tuned=*/true},
+      {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, true},
       {"loss_difference", read_pair_published, rule_loss_difference, Reads::kRuns, true},
       {"lr_tolerance", read_lr_tolerance, rule_lr_tolerance, Reads::kSweep},
       {"non_inferiority", read_non_inferiority, rule_non_inferiority, Reads::kRuns, true},
       {"ordering", read_ordering, rule_ordering, Reads::kRuns, true},
+      {"rate_exponent", read_rate_exponent, rule_rate_exponent, Reads::kAllSweeps},
       {"scaling_fit", read_scaling_fit, rule_scaling_fit, Reads::kAllSettings, true},
-      {"speed_up", read_pair_published, rule_speed_up, Reads::kRuns, true},
-      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns, false, /*timed=*/true},
+      {"speed_up", read_speed_up, rule_speed_up, Reads::kRuns, true},
+      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns},
   };
   return all;
 }

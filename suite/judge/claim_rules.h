@@ -13,6 +13,7 @@ enum class Reads {
   kRuns,         // of the claim's arms, in the setting that is judged
   kSweep,        // their learning-rate trials there
   kAllSettings,  // of the claim's arms, in all its settings at once
+  kAllSweeps,    // their learning-rate trials in all its settings at once
   kMeasurement,
   kNothing,  // published numbers alone
 };
@@ -24,7 +25,6 @@ struct Rule {
   Verdict (*judge)(const Claim&, const Evidence&, const std::string& dataset);
   Reads reads;         // when the claim has no measurement and no published points
   bool tuned = false;  // compares arms at their best rates: an untuned one makes it worthless
-  bool timed = false;  // is about seconds
 };
 
 /// Sorted by name. Throws UserError in find_rule() when there is none of that name.
@@ -33,6 +33,8 @@ const Rule& find_rule(const std::string& name);
 Reads reads_of(const Claim& claim);
 
 // One each; their formulas stand at the head of rule_<name>.cpp.
+Verdict rule_below_unigram(const Claim&, const Evidence&, const std::string& dataset);
+Verdict rule_crossing(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_divergence_expected(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_exact_identity(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_fitted_exponent(const Claim&, const Evidence&, const std::string& dataset);
@@ -41,6 +43,7 @@ Verdict rule_loss_difference(const Claim&, const Evidence&, const std::string& d
 Verdict rule_lr_tolerance(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_non_inferiority(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_ordering(const Claim&, const Evidence&, const std::string& dataset);
+Verdict rule_rate_exponent(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_scaling_fit(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_speed_up(const Claim&, const Evidence&, const std::string& dataset);
 Verdict rule_time_ratio(const Claim&, const Evidence&, const std::string& dataset);

@@ -76,6 +76,9 @@ TEST(SpeedUp, PairsOutsideTheLadderAreBoundsAndLeaveTheSizeOpen) {
   EXPECT_EQ(verdict.bound, ">=");
   EXPECT_FALSE(verdict.high.has_value());
   EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;  // the bounds alone exceed 1.4
+  // Equal bounds have no spread: a p of 0 and a smallest effect of 1.00x would be made of nothing.
+  EXPECT_FALSE(verdict.p_value.has_value());
+  EXPECT_FALSE(verdict.detectable.has_value());
   EXPECT_NE(verdict.reason.find("counts as a bound"), std::string::npos) << verdict.reason;
 }
 
@@ -168,6 +171,42 @@ TEST(SpeedUp, SecondsStandBesideTokens) {
   EXPECT_NEAR(verdict.seconds["estimate"].get<double>(), *verdict.estimate / 1.09, 1e-9);
 }
 
+TEST(SpeedUp, FlopsStandBesideTokens) {
+  World world(with_ratio(1.4));
+  EXPECT_TRUE(world.verdict().detail.is_null());  // nobody said what a token costs
+  // Both have 327,680 parameters; half of the reference's are idle, and nothing has attention.
+  world.input.token_cost["angpt"]["gcide_1k"] = {.idle_parameters = 0};
+  world.input.token_cost["gpt_plus"]["gcide_1k"] = {.idle_parameters = 163840};
+  const Verdict verdict = world.verdict();
+  const Json& flops = verdict.detail["flops"];
+  EXPECT_EQ(flops["per_token"]["challenger"], 6 * 327680.0);
+  EXPECT_EQ(flops["per_token"]["reference"], 6 * 163840.0);
+  EXPECT_NEAR(flops["estimate"].get<double>(), *verdict.estimate / 2, 1e-12);
+  EXPECT_NEAR(flops["low"].get<double>(), *verdict.low / 2, 1e-12);
+  const Json ledger = judge_table(world.input, world.folder.path(), "");
+  const std::string text = ledger_text(ledger);
+  EXPECT_NE(text.find("in FLOPs: 0.7"), std::string::npos) << text;
+  EXPECT_NE(text.find("FLOPs of training on a token, relative: GPT+ 1.00 (983 k), anGPT 2.00"),
+            std::string::npos)
+      << text;
+}
+
+TEST(SpeedUp, ReadsARatioOnly) {
+  World world;
+  const Json claim = {{"rule", "speed_up"},
+                      {"challenger", "angpt"},
+                      {"reference", "gpt_plus"},
+                      {"published", "/number"}};
+  world.publish(2.79, "nats");  // a loss is no factor
+  EXPECT_NE(testing::claim_error(world.input, claim).find("cannot read the published unit"),
+            std::string::npos);
+  world.publish(1, "ratio");
+  EXPECT_NE(testing::claim_error(world.input, claim).find("needs a published effect"),
+            std::string::npos);
+  world.publish(1.4, "ratio");
+  EXPECT_EQ(testing::claim_error(world.input, claim), "");
+}
+
 TEST(SpeedUp, ThePapersEstimatorStandsBeside) {
   World world(with_ratio(1.4));
   const Verdict verdict = world.verdict();
@@ -209,6 +248,15 @@ TEST(Tuned, ASweepOnTheVerdictsSeedsIsAnUntunedBaseline) {
   options.seeds = {1, 2, 3, 4, 101};
   World world(options);
   EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
+}
+
+TEST(Tuned, AClaimAboutGivenRatesNeedsNoSweep) {
+  World world(with_ratio(1.4));
+  world.input.sweep_runs.clear();
+  world.input.claims[0]["fixed_rates"] = "equal areas";
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  EXPECT_EQ(verdict.notes, std::vector<std::string>{"rates: equal areas"});
 }
 
 TEST(Tuned, NoSweepIsUntunedUnlessTheRatesHaveASource) {
@@ -289,6 +337,38 @@ TEST_F(LossDifference, InEveryUnit) {
   EXPECT_EQ(name(judge(1.4, "ratio", .957).outcome), "REPRODUCED");
   EXPECT_EQ(name(judge(1.4, "percent", 4.3).outcome), "REPRODUCED");
   EXPECT_EQ(name(judge(1.4, "percent", 9).outcome), "DIRECTION_ONLY");
+}
+
+// The last runs of one arm diverge for seeds up to `seeds`.
+Verdict with_diverged(double true_ratio, double percent, const std::string& arm, int64_t seeds) {
+  World world(with_ratio(true_ratio));
+  for (const auto& run : world.input.runs)
+    if (run.arm == arm && run.seed <= seeds && run.token_budget == 8388608)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  world.publish(percent, "percent");
+  return world.judge({{"rule", "loss_difference"},
+                      {"challenger", "angpt"},
+                      {"reference", "gpt_plus"},
+                      {"published", "/number"}});
+}
+
+TEST_F(LossDifference, ADivergedReferenceForbidsThatTheChallengerIsWorse) {
+  EXPECT_EQ(name(judge(.7, "percent", -4).outcome), "REPRODUCED");
+  const Verdict verdict = with_diverged(.7, -4, "gpt_plus", 1);
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_EQ(verdict.pairs, 4);
+  // In percent of improvement the reference's divergence is a gain without an upper end.
+  EXPECT_FALSE(verdict.high.has_value());
+  EXPECT_TRUE(verdict.low.has_value());
+}
+
+TEST_F(LossDifference, ADivergedRunCountsForTheOtherArm) {
+  const Verdict better = with_diverged(1.4, 4.3, "gpt_plus", 1);
+  EXPECT_EQ(name(better.outcome), "REPRODUCED") << better.reason;
+  EXPECT_FALSE(better.high.has_value());
+  EXPECT_EQ(name(with_diverged(1.4, 4.3, "angpt", 1).outcome), "INCONCLUSIVE");
+  EXPECT_EQ(name(with_diverged(1.4, 4.3, "angpt", 5).outcome), "NOT_REPRODUCED");
+  EXPECT_EQ(name(with_diverged(1.4, 4.3, "gpt_plus", 5).outcome), "REPRODUCED");
 }
 
 TEST_F(LossDifference, SaysNoToTheWrongSign) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "suite/judge/statistics.h"
 
@@ -21,6 +22,17 @@ std::vector<int64_t> in_all(const std::vector<std::vector<int64_t>>& lists) {
   return left;
 }
 
+// The budgets at which an arm is compared with others at its longest: its own last one, and the
+// last that it shares with each other arm, whose ladder may be another.
+std::set<int64_t> longest_budgets(const Evidence& evidence, const std::string& arm,
+                                  const std::string& dataset) {
+  std::set<int64_t> longest = {evidence.budgets(arm, dataset).back()};
+  for (const auto& other : evidence.input.arms)
+    if (const auto common = evidence.common_budgets({arm, other.name}, dataset); !common.empty())
+      longest.insert(common.back());
+  return longest;
+}
+
 }  // namespace
 
 Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder) {
@@ -33,10 +45,13 @@ Evidence Evidence::load(const JudgeInput& input, const std::string& runs_folder)
   // trial the first one, which tells the loss before training.
   for (auto& record : evidence.sweep)
     if (!record.step_lines.empty()) record.step_lines.resize(1);
-  for (auto& record : evidence.runs)
-    if (!record.is_measurement() &&
-        record.run.token_budget != evidence.budgets(record.run.arm, record.run.dataset).back())
-      record.step_lines.clear();
+  std::map<std::pair<std::string, std::string>, std::set<int64_t>> longest;  // [arm, dataset]
+  for (auto& record : evidence.runs) {
+    if (record.is_measurement()) continue;
+    const auto [place, is_new] = longest.try_emplace({record.run.arm, record.run.dataset});
+    if (is_new) place->second = longest_budgets(evidence, record.run.arm, record.run.dataset);
+    if (!place->second.contains(record.run.token_budget)) record.step_lines.clear();
+  }
   return evidence;
 }
 
@@ -140,6 +155,18 @@ std::optional<double> Evidence::seconds_per_token(const std::string& arm,
   }
   if (seconds.empty()) return std::nullopt;
   return median(seconds);
+}
+
+std::optional<double> Evidence::flops_per_token(const std::string& arm,
+                                                const std::string& dataset) const {
+  const auto of_arm = input.token_cost.find(arm);
+  if (of_arm == input.token_cost.end() || !of_arm->second.contains(dataset)) return std::nullopt;
+  const TokenCost& cost = of_arm->second.at(dataset);
+  for (const auto& record : runs)
+    if (record.run.arm == arm && record.run.dataset == dataset && record.usable())
+      return 6 * (record.manifest.at("parameters").get<double>() - cost.idle_parameters) +
+             cost.attention_flops;
+  return std::nullopt;
 }
 
 const ArmInfo& Evidence::arm(const std::string& name) const {

@@ -1,12 +1,12 @@
 #include "suite/judge/gate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 
 #include "suite/base/files.h"
 #include "suite/judge/claim.h"
+#include "suite/judge/gate_noise.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -93,8 +93,7 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
     if (run.arm == arm) planned.push_back(run);
   const auto runs = load_records(runs_folder, planned, input.canaries);
   std::vector<std::string> faults;
-  std::vector<double> p_values;
-  std::vector<std::string> p_texts;
+  Drifts others;
   int exact = 0;
   const Json& entries = baseline["entries"];
   std::set<std::string> classes;
@@ -155,48 +154,29 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
       continue;
     }
     if (now.is_null()) continue;  // diverged in both classes
-    std::vector<double> losses;
-    for (const auto& value : group->values)
-      if (value.contains("validation_loss") && value["validation_loss"].is_number())
-        losses.push_back(value["validation_loss"].get<double>());
-    if (losses.size() < 2) {
-      faults.push_back(
-          place(record.run) + ": the baseline has n = " + std::to_string(losses.size()) +
-          " in class \"" + entry_name +
-          "\"; another class can be compared with 2 or more only. Bless on this class.");
-      continue;
-    }
-    const double m = mean(losses), s = sample_sd(losses), loss = now.get<double>();
-    p_values.push_back(prediction_p(loss, m, s, static_cast<int>(losses.size())));
-    const double half = prediction_factor(static_cast<int>(losses.size()),
-                                          input.alpha / static_cast<double>(family)) *
-                        s;
-    p_texts.push_back(place(record.run) + ": loss " + fixed(loss, 6) + " is outside " +
-                      fixed(m - half, 6) + " .. " + fixed(m + half, 6) +
-                      " (t prediction interval of n = " + std::to_string(losses.size()) +
-                      " in class \"" + entry_name + "\", Holm over " + std::to_string(family) +
-                      ")");
+    if (const auto why = others.add(record.run, now.get<double>() - before.get<double>(),
+                                    group->values, entry_name, entries[entry_name]);
+        !why.empty())
+      faults.push_back(place(record.run) + ": " + why);
   }
   if (classes.empty() && faults.empty()) faults.push_back("the plan holds no run of arm " + arm);
-  const auto rejected = holm(p_values, input.alpha, std::max(family, p_values.size()));
-  for (size_t i = 0; i < rejected.size(); ++i)
-    if (rejected[i]) faults.push_back(p_texts[i]);
+  for (const auto& fault : others.faults(input.alpha, family)) faults.push_back(fault);
   if (!faults.empty()) {
     std::string text = "RED  " + arm + " validation_loss disagrees with " + baseline_file +
                        "\n  class of this machine: " + join({classes.begin(), classes.end()}, "; ");
     for (const auto& fault : faults) text += "\n  * " + fault;
     return red(with_bless(text, input));
   }
-  return {
-      CheckResult::Color::kGreen,
-      "green  " + arm + " validation_loss: " +
-          (exact > 0 ? count_text(static_cast<size_t>(exact), "run") + " equal to the last bit"
-                     : "") +
-          (exact > 0 && !p_values.empty() ? ", " : "") +
-          (p_values.empty() ? ""
-                            : count_text(p_values.size(), "run") +
-                                  " of a class without an entry inside the prediction interval") +
-          "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
+  return {CheckResult::Color::kGreen,
+          "green  " + arm + " validation_loss: " +
+              (exact > 0 ? count_text(static_cast<size_t>(exact), "run") + " equal to the last bit"
+                         : "") +
+              (exact > 0 && others.num_groups() > 0 ? ", " : "") +
+              (others.num_groups() == 0
+                   ? ""
+                   : count_text(others.num_groups(), "group") +
+                         " of a class without an entry inside the prediction interval") +
+              "  [" + join({classes.begin(), classes.end()}, "; ") + "]"};
 }
 
 CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_folder,
@@ -268,9 +248,11 @@ std::vector<std::string> regression_metrics(const JudgeInput& input, const std::
 }
 
 size_t regression_family(const JudgeInput& input) {
-  // Every loss is one test; verdicts are comparisons of words and spend no alpha.
-  return static_cast<size_t>(std::count_if(input.runs.begin(), input.runs.end(),
-                                           [](const RunRef& run) { return run.task.empty(); }));
+  // Every group of losses is one test; verdicts are comparisons of words and spend no alpha.
+  std::set<std::string> groups;
+  for (const auto& run : input.runs)
+    if (run.task.empty()) groups.insert(group_name(run));
+  return groups.size();
 }
 
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,

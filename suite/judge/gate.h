@@ -28,14 +28,15 @@ std::string bless_command(const JudgeInput& input);
 /// The metrics of an arm or a measurement that have a regression check: "validation_loss" of an
 /// arm, and "verdict" when a claim speaks for it.
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm);
-/// Number of regression checks of this table and tier: the family over which alpha is shared.
+/// Number of groups of losses (arm, text, budget) of this table and tier: its part of the family
+/// over which alpha is shared.
 size_t regression_family(const JudgeInput& input);
 
 /// validation_loss: same numeric class as an entry: loss bits and steps digest of every seed equal
-/// the entry's. Other class: every loss lies in the t prediction interval of an entry's values
-/// (Holm, `family` tests). verdict: none below the committed one. Red too: baseline absent, empty,
-/// of another table, or of another configuration (run ids); a record absent, damaged or stale;
-/// divergence.
+/// the entry's. Other class: the mean loss of every group lies in the t prediction interval of an
+/// entry's (gate_noise.h; Holm, `family` groups). verdict: none below the committed one. Red too:
+/// baseline absent, empty, of another table, or of another configuration (run ids); a record
+/// absent, damaged or stale; divergence.
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
                              const std::string& baseline_file, const std::string& arm,
                              const std::string& metric, size_t family);

@@ -142,6 +142,16 @@ TEST_F(Gate, AnOldRecordIsRed) {
   EXPECT_TRUE(check("gpt_plus").green());
 }
 
+TEST_F(Gate, ARecordIsJudgedByItsOwnCanaryWhenAnArmHasSeveral) {
+  // As where one setting of an arm clips at another norm: only that setting's records are old.
+  input.canaries["angpt, clipped at 2"] = input.canaries.at("angpt");
+  input.canaries["angpt, clipped at 2"].digest = "digest of today";
+  EXPECT_TRUE(check("angpt").green());
+  for (auto& run : input.runs)
+    if (run.arm == "angpt") run.canary = "angpt, clipped at 2";
+  expect_red("is stale");
+}
+
 TEST_F(Gate, ATruncatedStepFileIsRed) {
   const std::string path = runs.path(run_of("angpt").run_id + "/steps.jsonl.zst");
   const std::string bytes = read_file(path);
@@ -189,13 +199,28 @@ TEST_F(Gate, AnotherClassWithAWrongLossIsRed) {
 TEST_F(Gate, AnotherClassCannotBeComparedWithOneValue) {
   edit_baseline([&](Json& b) {
     for (auto& entry : b["entries"])
-      for (auto& [budget, group] : entry["arms"]["angpt"]["gcide_1k"].items()) {
-        group["values"] = Json::array({group["values"][0]});
-        group["n"] = 1;
-      }
+      for (const char* arm : {"gpt_plus", "angpt"})
+        for (auto& [budget, group] : entry["arms"][arm]["gcide_1k"].items()) {
+          group["values"] = Json::array({group["values"][0]});
+          group["n"] = 1;
+        }
   });
   other_class();
-  expect_red("");
+  expect_red("one value a group");
+}
+
+TEST_F(Gate, AShiftOfAnotherClassIsRedEvenWithTwoSeeds) {
+  options.seeds = {1, 2};
+  input = testing::synthetic_input(options);
+  testing::write_all(runs.path(), input, options);
+  std::filesystem::remove(file);
+  bless(input, runs.path(), file, reason);
+  // By the spread of its own two seeds, one degree of freedom, t = 76 at .05 / 6: a group with the
+  // noise of .008 would hold .6 nats. The six groups of the table together have t = 3.9.
+  other_class(.3);
+  expect_red("outside");
+  other_class(.005);
+  EXPECT_TRUE(check().green()) << check().text;
 }
 
 TEST_F(Gate, BlessKeepsTheOtherClasses) {

@@ -21,8 +21,9 @@ struct RunRef {
   int64_t token_budget = 0;
   int64_t seed = 0;
   double peak_lr = 0;
-  std::string data = {};  // the data set, where the setting has a name of its own
-  std::string task = {};  // not empty: a measurement; `arm` is its name, the data set is empty
+  std::string data = {};    // the data set, where the setting has a name of its own
+  std::string task = {};    // not empty: a measurement; `arm` is its name, the data set is empty
+  std::string canary = {};  // names its canary in JudgeInput::canaries
 };
 
 struct ArmInfo {
@@ -44,6 +45,12 @@ struct PeakLr {
   double peak_lr = 0;
 };
 
+/// What a token of training costs beside the parameters that a record counts.
+struct TokenCost {
+  double idle_parameters = 0;  // that multiply nothing for a given token
+  double attention_flops = 0;  // of scores and weighted sums
+};
+
 struct JudgeInput {
   std::string paper, table, tier, title, table_file;
   Json source;       // where in which paper
@@ -57,13 +64,16 @@ struct JudgeInput {
       peak_lr;     // [arm][dataset], sorted by budget
   Json claims;     // the table's "claims" array
   Json published;  // baselines/published/<paper>.json
-  std::map<std::string, CanaryResult>
-      canaries;  // [arm] of this build on this machine; absent: unknown (offline judging)
+  // [RunRef::canary] of this build on this machine; absent: unknown (offline judging). Settings of
+  // an arm that clip differently have different canaries.
+  std::map<std::string, CanaryResult> canaries;
+  /// [digest of the training tokens]: their unigram entropy, where it was counted.
+  std::map<std::string, double> unigram_entropy_nats;
+  std::map<std::string, std::map<std::string, TokenCost>> token_cost;  // [arm][dataset]
   Json deviations, not_tested;
   double alpha = 0.05;         // of every interval of this tier: 1 - alpha confidence, two-sided
   std::string peak_lr_source;  // not empty: where rates come from that this tier did not sweep
                                // itself ("Fig. G.1")
-  std::string machine_unfit;   // not empty: why times measured on this machine decide nothing
 };
 
 }  // namespace normbench

@@ -87,6 +87,24 @@ Json step_times_json(const Evidence& evidence) {
   return rows;
 }
 
+// What a token of training costs each arm, beside the time that it takes.
+Json token_flops_json(const Evidence& evidence) {
+  Json rows = Json::array();
+  for (const auto& dataset : evidence.input.datasets) {
+    std::optional<double> first;
+    for (const auto& arm : evidence.input.arms) {
+      const auto flops = evidence.flops_per_token(arm.name, dataset);
+      if (!flops) continue;
+      if (!first) first = flops;
+      rows.push_back({{"dataset", dataset},
+                      {"arm", arm.name},
+                      {"flops_per_token", *flops},
+                      {"relative", *flops / *first}});
+    }
+  }
+  return rows;
+}
+
 // What each run of a measurement found: its named values.
 Json measurements_json(const Evidence& evidence) {
   Json rows = Json::array();
@@ -238,6 +256,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
               {"sweep_records", records_json(evidence.sweep)},
               {"losses", losses_json(evidence)},
               {"step_times", step_times_json(evidence)},
+              {"token_flops", token_flops_json(evidence)},
               {"tuning", tuning_json(evidence.tuning)},
               {"peak_lr_source", input.peak_lr_source},
               {"curves", curves_json(evidence)},

@@ -24,8 +24,7 @@ std::string claims_text(const Json& ledger, size_t width) {
       if (const auto conditions = verdict.at("conditions").get<std::string>(); !conditions.empty())
         text += wrap("conditions: " + conditions, width, "    ");
       text += "    " + pad("text", 16) + pad("paper", 9) + pad("here", 11) +
-              pad("interval " + fixed(100 * (1 - ledger.at("alpha").get<double>()), 0) + " %", 20) +
-              pad("pairs", 7) + "verdict\n";
+              pad(interval_label(ledger, verdict), 20) + pad("pairs", 7) + "verdict\n";
     }
     const std::string unit = verdict.at("here").at("unit");
     // A long word shifts its row, and never touches the next one.
@@ -88,6 +87,14 @@ std::string losses_text(const Json& ledger, size_t width) {
                          tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)");
     if (!speeds.empty())
       text += wrap("time of a step, relative: " + join(speeds, ", "), width, "  ");
+    std::vector<std::string> costs;
+    for (const auto& row : ledger.at("token_flops"))
+      if (row.at("dataset") == dataset)
+        costs.push_back(arm_of(ledger, row.at("arm")).at("label").get<std::string>() + " " +
+                        number_text(row.at("relative"), 2) + " (" +
+                        tokens_text(row.at("flops_per_token").get<double>()) + ")");
+    if (!costs.empty())
+      text += wrap("FLOPs of training on a token, relative: " + join(costs, ", "), width, "  ");
   }
   for (const auto& arm : ledger.at("arms"))
     if (const auto warning = arm.at("warning").get<std::string>(); !warning.empty())

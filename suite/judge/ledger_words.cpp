@@ -62,6 +62,7 @@ std::string unit_text(const Json& value, const std::string& unit) {
   const double x = value.get<double>();
   if (unit == "x") return fixed(x, 2) + "x";
   if (unit == "%") return fixed(x, 2) + " %";
+  if (unit == "tokens") return tokens_text(x);
   if (unit.empty()) return plain_text(x);
   return fixed(x, 3);
 }
@@ -69,7 +70,7 @@ std::string unit_text(const Json& value, const std::string& unit) {
 std::string paper_text(const Json& verdict) {
   const Json& paper = verdict.at("paper");
   if (!paper.is_object()) return "-";
-  if (verdict.at("rule") == "non_inferiority")
+  if (verdict.at("rule") == "non_inferiority" || verdict.at("rule") == "below_unigram")
     return "< " + fixed(paper.at("value").get<double>(), 3);
   if (paper.contains("diverged")) return "diverges";
   if (verdict.at("rule") == "exact_identity")
@@ -82,6 +83,11 @@ std::string here_text(const Json& verdict) {
   if (!here.at("estimate").is_number()) return "-";
   const std::string bound = here.at("bound");
   return (bound == "open" ? "open, ~" : bound) + unit_text(here.at("estimate"), here.at("unit"));
+}
+
+std::string interval_label(const Json& ledger, const Json& verdict) {
+  if (verdict.at("rule") == "lr_tolerance") return "grid range";
+  return "interval " + fixed(100 * (1 - ledger.at("alpha").get<double>()), 0) + " %";
 }
 
 std::string interval_text(const Json& row, const std::string& unit) {
@@ -98,9 +104,9 @@ std::string p_text(const Json& p) {
 
 std::string budgets_text(const Json& verdict) {
   std::vector<std::string> parts;
-  const std::string unit = verdict.at("here").at("unit");
   for (const auto& row : verdict.at("per_budget")) {
     if (!row.at("estimate").is_number()) continue;
+    const std::string unit = row.value("unit", verdict.at("here").at("unit").get<std::string>());
     const std::string bound = row.at("bound"),
                       budget = tokens_text(row.at("budget").get<double>()) +
                                (row.at("counts").get<bool>() ? " " : "* ");
@@ -129,7 +135,15 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
                     unit_text(seconds.at("estimate"), "x") + " (" + interval_text(seconds, "x") +
                     "); a step of " +
                     arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() +
-                    " takes " + number_text(seconds.at("step_time_ratio"), 2) + " times as long");
+                    " takes " + number_text(seconds.at("step_time_ratio"), 2) +
+                    " times as long (runs timed whole, not in turn)");
+  if (const Json flops = verdict.value("detail", Json::object()).value("flops", Json());
+      flops.is_object() && flops.at("estimate").is_number())
+    facts.push_back("in FLOPs: " + flops.at("bound").get<std::string>() +
+                    unit_text(flops.at("estimate"), "x") + " (" + interval_text(flops, "x") +
+                    "); a token costs " +
+                    tokens_text(flops.at("per_token").at("challenger").get<double>()) + " and " +
+                    tokens_text(flops.at("per_token").at("reference").get<double>()) + " of them");
   if (const Json& own = verdict.at("paper_estimator"); own.is_object()) {
     std::vector<std::string> parts;
     for (const auto& row : own.at("per_budget"))

@@ -17,10 +17,12 @@ std::string rate_text(const Json& rate);
 std::vector<std::string> measurement_facts(const Json& measurement);
 /// `digits` decimals, or "open" for an end that is not there.
 std::string number_text(const Json& value, int digits);
-/// "1.40x", "4.20 %", "-0.110" (nats), "1.2e-16" (a plain number).
+/// "1.40x", "4.20 %", "-0.110" (nats), "2.31 M" (tokens), "1.2e-16" (a plain number).
 std::string unit_text(const Json& value, const std::string& unit);
 std::string paper_text(const Json& verdict);
 std::string here_text(const Json& verdict);
+/// What the interval of a verdict is: "interval 95 %", or "grid range", which is none.
+std::string interval_label(const Json& ledger, const Json& verdict);
 std::string interval_text(const Json& row, const std::string& unit);
 /// What stands under a verdict: by budget, in seconds, the paper's own estimator, power, trials,
 /// notes, diverged runs.

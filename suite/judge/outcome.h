@@ -73,7 +73,7 @@ struct Verdict {
   Outcome statistics_say = Outcome::kNotRun;  // before scale, tuning and machine were looked at
   std::string reason;                         // one plain sentence
   Json paper;        // {"value", "unit", "how", "where"}; null for a margin
-  std::string unit;  // "x" (ratio), "nats", "%", "" (a plain number, as many digits as it needs)
+  std::string unit;  // "x" (ratio), "nats", "%", "tokens", "" (a number with the digits it needs)
   std::optional<double> estimate, low, high;  // in `unit`; an end that is absent is open
   std::string bound;  // "", ">=", "<=": what `estimate` is when most pairs are censored
   int pairs = 0, planned_pairs = 0;
@@ -86,7 +86,8 @@ struct Verdict {
   Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null
   Json trials = Json::object();    // [arm]: learning rates tried
   Json detail;                     // what only this rule measures; or null
-  std::vector<std::string> facts;  // the same in sentences
+  std::string machine_unfit;       // why the times decide nothing; set by a rule about times
+  std::vector<std::string> facts;  // `detail` in sentences
   std::vector<std::string> diverged, missing, notes;
 
   Json json() const;

@@ -50,6 +50,58 @@ Effect gap_effect(const PairedLosses& worse_minus_better, double alpha) {
   return effect;
 }
 
+void take_gap(Effect& effect, double gap) {
+  if (std::isfinite(gap)) {
+    effect.values.push_back(gap);
+    return;
+  }
+  effect.bounded_below += !(gap < 0);
+  effect.bounded_above += !(gap > 0);
+}
+
+bool gap_holds(const Effect& gap) {
+  if (gap.values.empty()) return gap.bounded_below >= 2 && gap.bounded_above == 0;
+  return gap.has_interval && gap.interval.low > 0;
+}
+
+bool gap_reversed(const Effect& gap, double alpha) {
+  if (gap.values.empty()) return gap.bounded_above >= 2 && gap.bounded_below == 0;
+  return gap.has_interval && gap.bounded_below == 0 && t_interval(gap.values, alpha).high < 0;
+}
+
+Effect GapLadder::at(size_t place, double alpha) const {
+  Effect effect;
+  for (const auto& [seed, gaps] : seeds) take_gap(effect, gaps[place]);
+  effect.finish(alpha);
+  return effect;
+}
+
+GapLadder validation_gaps(const Evidence& evidence, const std::string& challenger,
+                          const std::string& reference, const std::string& dataset) {
+  GapLadder ladder{evidence.common_budgets({challenger, reference}, dataset), {}};
+  for (const int64_t seed : evidence.pairs(challenger, reference, dataset)) {
+    std::vector<double> gaps;
+    for (const int64_t budget : ladder.tokens) {
+      const Record* a = evidence.find(challenger, dataset, budget, seed);
+      const Record* b = evidence.find(reference, dataset, budget, seed);
+      if (a->usable() && b->usable()) gaps.push_back(b->validation_loss() - a->validation_loss());
+    }
+    if (gaps.size() == ladder.tokens.size()) ladder.seeds.push_back({seed, gaps});
+  }
+  return ladder;
+}
+
+Json gap_row(int64_t budget, const Effect& gap, bool counts) {
+  const auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(); };
+  return {{"budget", budget},
+          {"counts", counts},
+          {"n", gap.values.size()},
+          {"bound", ""},
+          {"estimate", gap.values.empty() ? Json() : Json(gap.mean)},
+          {"low", finite(gap.interval.low)},
+          {"high", finite(gap.interval.high)}};
+}
+
 std::string nats_text(const Effect& effect) {
   const auto end = [](double x) { return std::isfinite(x) ? fixed(x, 3) : std::string("open"); };
   if (effect.values.empty()) return "no pair of losses";

@@ -1,7 +1,9 @@
-// The final losses of two arms at one budget, seed by seed: what every rule about losses counts.
+// The final losses of two arms, seed by seed, at one budget or along the ladder: what every rule
+// about losses counts.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "suite/judge/evidence.h"
@@ -27,6 +29,32 @@ Json paired_row(int64_t budget, const PairedLosses& pairs);
 /// L_worse - L_better as an effect whose claim is positive: a diverged run is infinitely bad, so it
 /// opens the interval on its side.
 Effect gap_effect(const PairedLosses& worse_minus_better, double alpha);
+
+/// Adds one seed's gap. An infinite one bounds nothing by itself: it opens the interval of the
+/// others on its side; one that is not a number (both runs diverged) on both.
+void take_gap(Effect& effect, double gap);
+
+/// Whether a gap is shown to be positive: its interval lies above 0, or the worse arm's runs, two
+/// or more, all diverged and none of the better one's.
+bool gap_holds(const Effect& gap);
+/// Whether it is shown to be negative, at its own `alpha`: a verdict that one of several gaps can
+/// overturn shares its alpha among them.
+bool gap_reversed(const Effect& gap, double alpha);
+
+/// gap_s(D) = L_reference,s(D) - L_challenger,s(D) in nats, at places D of one seed s; infinite
+/// where a run diverged, not a number where both did.
+struct GapLadder {
+  std::vector<int64_t> tokens;                                 // ascending
+  std::vector<std::pair<int64_t, std::vector<double>>> seeds;  // a gap for each place
+
+  /// The gap at one place, over the seeds.
+  Effect at(size_t place, double alpha) const;
+};
+/// Of final validation losses: the places are the common budgets, the seeds those with all runs.
+GapLadder validation_gaps(const Evidence& evidence, const std::string& challenger,
+                          const std::string& reference, const std::string& dataset);
+/// A row of Verdict::per_budget, in nats.
+Json gap_row(int64_t budget, const Effect& gap, bool counts);
 
 /// "0.123 nats (interval 0.100 .. 0.146)", with "open" for an open end.
 std::string nats_text(const Effect& effect);

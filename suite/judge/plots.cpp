@@ -227,6 +227,7 @@ std::vector<Plot> draw_plots(const Json& ledger, const std::string& gnuplot, int
 
 std::string forest_svg(const Json& verdict) {
   const Json& here = verdict.at("here");
+  if (here.at("unit") == "tokens") return "";  // a place on the ladder, not an effect beside none
   const bool ratio = here.at("unit") == "x";
   const auto place = [&](double value) { return ratio ? std::log(value) : value; };
   std::vector<double> all = {0.0};  // no effect: ln 1, or 0

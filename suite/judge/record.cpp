@@ -189,7 +189,7 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i; (i = next++) < runs.size();) {
-      const auto canary = canaries.find(runs[i].arm);
+      const auto canary = canaries.find(runs[i].canary);
       records[i] =
           load_record(runs_folder, runs[i],
                       canary == canaries.end() ? std::nullopt : std::optional(canary->second));

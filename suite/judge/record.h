@@ -45,7 +45,7 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
                    const std::optional<CanaryResult>& canary);
 
 /// Loads many, and demotes to damaged what cannot be true together: two seeds with the same steps
-/// digest are one run and a copy of it; a run planned twice.
+/// digest are one run and a copy of it; a run planned twice. `canaries`: by RunRef::canary.
 std::vector<Record> load_records(const std::string& runs_folder, const std::vector<RunRef>& runs,
                                  const std::map<std::string, CanaryResult>& canaries);
 

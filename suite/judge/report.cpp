@@ -74,7 +74,7 @@ Json claims_view(const Json& ledger) {
          {"paper", paper_text(verdict)},
          {"here", here_text(verdict)},
          {"interval", interval_text(verdict.at("here"), verdict.at("here").at("unit"))},
-         {"confidence", fixed(100 * (1 - ledger.at("alpha").get<double>()), 0)},
+         {"interval_label", interval_label(ledger, verdict)},
          {"pairs", verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump()},
          {"verdict", outcome},
          {"symbol", symbol_of(outcome)},
@@ -122,11 +122,16 @@ Json losses_view(const Json& ledger) {
         if (row.at("dataset") == dataset && row.at("arm") == arm.at("name") &&
             row.at("relative").is_number())
           step = fixed(row.at("relative").get<double>(), 2) + "x";
+      std::string flops = "-";
+      for (const auto& row : ledger.at("token_flops"))
+        if (row.at("dataset") == dataset && row.at("arm") == arm.at("name"))
+          flops = fixed(row.at("relative").get<double>(), 2) + "x";
       if (any)
         table["arms"].push_back({{"label", arm.at("label")},
                                  {"warning", or_false(arm.at("warning"))},
                                  {"cells", cells},
-                                 {"step_time", step}});
+                                 {"step_time", step},
+                                 {"flops", flops}});
     }
     tables.push_back(table);
   }

@@ -3,8 +3,13 @@
 //   of "validation": D = token budgets; growth_s = gap_s(last budget) - gap_s(first budget)
 //   of "train":      inside the longest run, L = mean training loss of a window of 5 % of the steps
 //                    (at least 5) that ends after D tokens; growth_s = gap_s(end) - gap_s(1/3)
-// t interval of the growth over the seeds, against 0 and against the published growth, where the
-// claim has one.
+// t intervals over the seeds; a lead that grows must be one: gap_s(end) counts beside the growth.
+//   REPRODUCED      the intervals of growth and gap(end) lie above 0 (intersection-union: each must
+//                   pass, so no correction is needed), and that of the growth reaches the published
+//                   growth, where there is one
+//   DIRECTION_ONLY  both lie above 0, the growth ends before the published one
+//   NOT_REPRODUCED  one of the two lies below 0 (alpha shared by both)
+//   INCONCLUSIVE    otherwise
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,34 +21,13 @@
 namespace normbench {
 namespace {
 
-// One seed's gap at each place; infinite where a run has diverged by then, NaN where both have.
-using Gaps = std::vector<double>;
-
-struct Places {
-  std::vector<int64_t> tokens;
-  std::vector<std::pair<int64_t, Gaps>> seeds;
-};
-
-Places validation_gaps(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
-  Places places{evidence.common_budgets(claim.arms, dataset), {}};
-  for (const int64_t seed : evidence.pairs(claim.challenger, claim.reference, dataset)) {
-    Gaps gaps;
-    for (const int64_t budget : places.tokens) {
-      const Record* a = evidence.find(claim.challenger, dataset, budget, seed);
-      const Record* b = evidence.find(claim.reference, dataset, budget, seed);
-      if (a->usable() && b->usable()) gaps.push_back(b->validation_loss() - a->validation_loss());
-    }
-    if (gaps.size() == places.tokens.size()) places.seeds.push_back({seed, gaps});
-  }
-  return places;
-}
-
 // Mean training loss of the window that ends at step `end`; infinite when the run diverged before.
 double window_loss(const Record& record, size_t end, size_t window) {
-  if (record.step_lines.size() < end) return INFINITY;
+  if (record.diverged() && record.step_lines.size() < end) return INFINITY;
+  NORMBENCH_CHECK(record.step_lines.size() >= end, record.run.name + " has lost its step lines");
   double sum = 0;
   for (size_t i = end - window; i < end; ++i) sum += number_in_line(record.step_lines[i], "loss");
-  return sum / static_cast<double>(window);
+  return std::isfinite(sum) ? sum / static_cast<double>(window) : INFINITY;
 }
 
 // A diverged run has fewer lines than the budget asks for: the finished ones know how many.
@@ -54,16 +38,16 @@ size_t planned_steps(const Record& record) {
       std::llround(static_cast<double>(record.run.token_budget) * steps / tokens));
 }
 
-Places train_gaps(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
+GapLadder train_gaps(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
   const auto budgets = evidence.common_budgets(claim.arms, dataset);
   if (budgets.empty()) return {};
   const int64_t longest = budgets.back();
-  Places places{{longest / 3, 2 * longest / 3, longest}, {}};
+  GapLadder places{{longest / 3, 2 * longest / 3, longest}, {}};
   for (const int64_t seed : evidence.pairs(claim.challenger, claim.reference, dataset)) {
     const Record* a = evidence.find(claim.challenger, dataset, longest, seed);
     const Record* b = evidence.find(claim.reference, dataset, longest, seed);
     if (!a->usable() || !b->usable()) continue;
-    Gaps gaps;
+    std::vector<double> gaps;
     for (size_t third = 1; third <= 3; ++third) {
       std::array<double, 2> loss{};
       size_t i = 0;
@@ -80,17 +64,12 @@ Places train_gaps(const Claim& claim, const Evidence& evidence, const std::strin
   return places;
 }
 
-// An infinite value bounds nothing by itself: it opens the interval of the others on its side.
-void take(Effect& effect, double value) {
-  if (std::isfinite(value))
-    effect.values.push_back(value);
-  else if (std::isnan(value))
-    ++effect.bounded_above, ++effect.bounded_below;
-  else
-    ++(value > 0 ? effect.bounded_below : effect.bounded_above);
+Outcome decide(const Effect& growth, const Effect& end, double claimed, double alpha) {
+  if (gap_reversed(growth, alpha / 2) || gap_reversed(end, alpha / 2))
+    return Outcome::kNotReproduced;
+  if (!gap_holds(growth) || !gap_holds(end)) return Outcome::kInconclusive;
+  return growth.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
 }
-
-Json end_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
 }  // namespace
 
@@ -99,66 +78,70 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
   verdict.unit = "nats";
   const double alpha = evidence.input.alpha;
   const bool train = claim.of == "train";
-  const Places places =
-      train ? train_gaps(claim, evidence, dataset) : validation_gaps(claim, evidence, dataset);
-  Effect growth;
+  const GapLadder places =
+      train ? train_gaps(claim, evidence, dataset)
+            : validation_gaps(evidence, claim.challenger, claim.reference, dataset);
+  Effect growth, end;
   verdict.seeds.clear();
   if (places.tokens.size() >= 2) {
     verdict.budgets = {places.tokens.front(), places.tokens.back()};
-    for (size_t i = 0; i < places.tokens.size(); ++i) {
-      Effect gap;
-      for (const auto& [seed, gaps] : places.seeds) take(gap, gaps[i]);
-      gap.finish(alpha);
-      verdict.per_budget.push_back({{"budget", places.tokens[i]},
-                                    {"counts", i == 0 || i + 1 == places.tokens.size()},
-                                    {"n", gap.values.size()},
-                                    {"bound", ""},
-                                    {"estimate", gap.values.empty() ? Json() : Json(gap.mean)},
-                                    {"low", end_or_null(gap.interval.low)},
-                                    {"high", end_or_null(gap.interval.high)}});
-    }
+    for (size_t i = 0; i < places.tokens.size(); ++i)
+      verdict.per_budget.push_back(
+          gap_row(places.tokens[i], places.at(i, alpha), i == 0 || i + 1 == places.tokens.size()));
     for (const auto& [seed, gaps] : places.seeds) {
       const double value = gaps.back() - gaps.front();
-      take(growth, value);
+      take_gap(growth, value);
       if (std::isfinite(value)) verdict.seeds.push_back(seed);
     }
+    end = places.at(places.tokens.size() - 1, alpha);
   }
   growth.finish(alpha);
   verdict.pairs = static_cast<int>(growth.values.size());
   verdict.detail = {{"of", claim.of}, {"places", places.tokens}};
   // Without a published growth any growth is the claimed one.
   const double claimed = claim.value ? *claim.value : std::numeric_limits<double>::min();
-  verdict.statistics_say = decide_superiority(growth, claimed);
+  verdict.statistics_say = decide(growth, end, claimed, alpha);
   std::string measured;
   if (places.tokens.size() < 2) {
     measured = train ? "The longest run is too short for three windows of 5 steps"
                      : "A growth needs two budgets that both arms have";
   } else if (!growth.has_interval) {
-    measured = "Fewer than 2 pairs of seeds have all losses, so there is no interval";
+    measured = verdict.statistics_say == Outcome::kInconclusive
+                   ? "Fewer than 2 pairs of seeds have all losses, so there is no interval"
+                   : "Every run of one arm diverged, none of the other";
   } else {
     verdict.estimate = growth.mean;
     if (std::isfinite(growth.interval.low)) verdict.low = growth.interval.low;
     if (std::isfinite(growth.interval.high)) verdict.high = growth.interval.high;
-    verdict.p_value = growth.p_value;
+    verdict.p_value = std::max(growth.p_value, end.p_value);  // both must pass
     verdict.detectable = minimum_detectable_effect(growth.s, verdict.pairs, alpha);
     measured = "From " + tokens_text(static_cast<double>(places.tokens.front())) + " to " +
                tokens_text(static_cast<double>(places.tokens.back())) + " tokens the lead in " +
-               claim.of + " loss grows by " + nats_text(growth);
+               claim.of + " loss grows by " + nats_text(growth) + ", to " + nats_text(end);
     switch (verdict.statistics_say) {
       case Outcome::kReproduced:
-        measured += ", which excludes none" +
-                    (claim.value ? " and reaches the paper's " + fixed(*claim.value, 3) : "");
+        measured +=
+            ": there is a lead, and it grows" +
+            (claim.value ? "; the growth reaches the paper's " + fixed(*claim.value, 3) : "");
         break;
       case Outcome::kDirectionOnly:
-        measured += ": it grows, the paper's " + fixed(*claim.value, 3) + " is outside";
+        measured += ": it grows, and does not reach the paper's " + fixed(*claim.value, 3);
         break;
       case Outcome::kNotReproduced:
-        measured += ": it shrinks";
+        measured += gap_reversed(growth, alpha / 2) ? ": it shrinks"
+                                                    : ": the challenger is behind to the end";
         break;
       default:
-        verdict.pairs_needed =
-            more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha);
-        measured += ", and the direction is not settled" + pairs_needed_text(*verdict.pairs_needed);
+        verdict.pairs_needed = 0;
+        if (!gap_holds(growth))
+          verdict.pairs_needed =
+              more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha);
+        if (!gap_holds(end) && end.has_interval)
+          verdict.pairs_needed =
+              std::max(*verdict.pairs_needed, more_pairs(end, std::abs(end.mean), alpha));
+        measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
+                                      : ", and the direction is not settled";
+        measured += pairs_needed_text(*verdict.pairs_needed);
     }
   }
   measured += ".";

@@ -1,10 +1,14 @@
 // Rule "loss_difference": the final validation losses at the longest common budget. By the
 // published unit:
-//   "nats"     L_ch - L_ref              "ratio"  L_ch / L_ref              "percent"  100 (1 -
-//   L_ch / L_ref), "improvement"
+//   "nats"     L_ch - L_ref
+//   "ratio"    L_ch / L_ref
+//   "percent"  100 (1 - L_ch / L_ref), "improvement"
 // The sign of the published number is the claimed direction. Paired by seed, t interval; ratios in
-// logs.
+// logs. A run that diverged is infinitely bad: it opens the interval on its side, whichever arm it
+// is of; an arm of which every run diverged, two or more, is worse than one of which none did.
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/paired.h"
@@ -23,6 +27,39 @@ double forward_published(const std::string& unit, double value) {
 }
 double back(const std::string& unit, double x) {
   return unit == "nats" ? x : unit == "ratio" ? std::exp(x) : 100 * (1 - std::exp(x));
+}
+
+// The difference in the claimed direction: positive when the claim holds. `sign` < 0: the claim is
+// a lower loss of the challenger.
+Effect effect_of(const PairedLosses& pairs, const std::string& unit, double sign, double alpha) {
+  Effect effect;
+  for (size_t i = 0; i < pairs.seeds.size(); ++i)
+    effect.values.push_back(sign * forward(unit, pairs.challenger[i], pairs.reference[i]));
+  effect.bounded_below = sign < 0 ? pairs.reference_diverged : pairs.challenger_diverged;
+  effect.bounded_above = sign < 0 ? pairs.challenger_diverged : pairs.reference_diverged;
+  effect.finish(alpha);
+  effect.equal_budget = effect.interval;  // these are losses at equal budget
+  return effect;
+}
+
+Outcome decide(const Effect& effect, double claimed, double alpha) {
+  if (effect.values.empty())
+    return gap_holds(effect)             ? Outcome::kReproduced
+           : gap_reversed(effect, alpha) ? Outcome::kNotReproduced
+                                         : Outcome::kInconclusive;
+  return decide_superiority(effect, claimed);
+}
+
+// The interval in the published unit, the lower end first; an open end is absent.
+std::pair<std::optional<double>, std::optional<double>> shown(const Interval& interval,
+                                                              const std::string& unit,
+                                                              double sign) {
+  const auto end = [&](double x) {
+    return std::isfinite(x) ? std::optional(back(unit, sign * x)) : std::nullopt;
+  };
+  const bool rising = (sign > 0) == (unit != "percent");
+  return rising ? std::pair(end(interval.low), end(interval.high))
+                : std::pair(end(interval.high), end(interval.low));
 }
 
 }  // namespace
@@ -46,27 +83,21 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
   const auto planned = evidence.pairs(claim.challenger, claim.reference, dataset);
 
   Effect last;
-  int challenger_diverged = 0;
   verdict.seeds.clear();
   for (const int64_t budget : evidence.budgets(claim.challenger, dataset)) {
     const PairedLosses pairs =
         paired_losses(evidence, claim.challenger, claim.reference, dataset, budget);
-    Effect effect;
-    for (size_t i = 0; i < pairs.seeds.size(); ++i)
-      effect.values.push_back(sign * forward(claim.unit, pairs.challenger[i], pairs.reference[i]));
-    effect.finish(alpha);
+    const Effect effect = effect_of(pairs, claim.unit, sign, alpha);
     Json row = paired_row(budget, pairs);
     if (!effect.values.empty()) row["estimate"] = back(claim.unit, sign * effect.mean);
     if (effect.has_interval) {
-      const double a = back(claim.unit, sign * effect.interval.low),
-                   b = back(claim.unit, sign * effect.interval.high);
-      row["low"] = std::min(a, b);
-      row["high"] = std::max(a, b);
+      const auto [low, high] = shown(effect.interval, claim.unit, sign);
+      if (low) row["low"] = *low;
+      if (high) row["high"] = *high;
     }
     if (evidence.find(claim.reference, dataset, budget, planned.empty() ? 0 : planned.front()) !=
         nullptr) {
       last = effect;
-      challenger_diverged = pairs.challenger_diverged;
       verdict.seeds = pairs.seeds;
       verdict.budgets = {budget};
     }
@@ -77,39 +108,38 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
 
   verdict.pairs = static_cast<int>(last.values.size());
   if (verdict.pairs > 0) verdict.estimate = back(claim.unit, sign * last.mean);
-  // A diverged challenger is infinitely worse than any claim of "better": no interval of the others
-  // may hide it.
-  if (challenger_diverged > 0)
-    (sign < 0 ? last.bounded_above : last.bounded_below) = challenger_diverged;
-  last.finish(alpha);
+  const bool open = last.bounded_below > 0 || last.bounded_above > 0;
   if (last.has_interval) {
-    const double a = back(claim.unit, sign * last.of_values.low),
-                 b = back(claim.unit, sign * last.of_values.high);
-    verdict.low = std::min(a, b);
-    verdict.high = std::max(a, b);
-    verdict.p_value = last.p_value;
+    std::tie(verdict.low, verdict.high) = shown(last.interval, claim.unit, sign);
+    if (!open) verdict.p_value = last.p_value;
     verdict.detectable =
         back(claim.unit, sign * minimum_detectable_effect(last.s, verdict.pairs, alpha));
   }
   const double claimed = std::abs(published);
-  verdict.statistics_say = decide_superiority(last, claimed);
+  verdict.statistics_say = decide(last, claimed, alpha);
   const auto number = [&](double x) {
     return fixed(x, claim.unit == "percent" ? 2 : 3) +
            (verdict.unit == "x" ? "x" : " " + verdict.unit);
   };
+  const auto end = [&](const std::optional<double>& x) {
+    return x ? number(*x) : std::string("open");
+  };
   std::string measured;
-  if (verdict.pairs < 2) {
+  if (last.values.empty() && verdict.statistics_say != Outcome::kInconclusive) {
+    measured = "Every run of one arm diverged, none of the other";
+  } else if (verdict.pairs < 2) {
     measured = "Fewer than 2 pairs of seeds have both losses, so there is no interval";
   } else {
     measured = "At " + tokens_text(static_cast<double>(verdict.budgets.front())) +
                " tokens the effect is " + number(*verdict.estimate) + " (interval " +
-               number(*verdict.low) + " .. " + number(*verdict.high) + ")";
+               end(verdict.low) + " .. " + end(verdict.high) + ")";
     switch (verdict.statistics_say) {
       case Outcome::kReproduced:
         measured += ", which excludes none and reaches the paper's " + number(*claim.value);
         break;
       case Outcome::kDirectionOnly:
-        measured += ": the direction holds, the paper's " + number(*claim.value) + " is outside";
+        measured += ": the direction holds, the paper's " + number(*claim.value) +
+                    (open ? " is not reached by the pairs that ended" : " is outside");
         break;
       case Outcome::kNotReproduced:
         measured += ", which excludes the claimed direction";

@@ -130,6 +130,22 @@ TEST(GapGrowth, ALeadThatGrowsIsReproducedAndOneThatShrinksIsNot) {
   EXPECT_EQ(name(stays.judge(growth("validation")).outcome), "INCONCLUSIVE");
 }
 
+TEST(GapGrowth, ALeadMustBeThereToGrow) {
+  // The gap grows by .15 nats and is still negative at the end: the challenger only falls behind
+  // less.
+  World behind =
+      world_with_leads({{1048576, -.2}, {2097152, -.15}, {4194304, -.1}, {8388608, -.05}});
+  const Verdict no = behind.judge(growth("validation"));
+  EXPECT_EQ(name(no.outcome), "NOT_REPRODUCED") << no.reason;
+  EXPECT_NE(no.reason.find("behind to the end"), std::string::npos) << no.reason;
+  // Level at the end, but for noise: it grew, and nobody leads.
+  World level =
+      world_with_leads({{1048576, -.2}, {2097152, -.15}, {4194304, -.1}, {8388608, -.004}});
+  const Verdict open = level.judge(growth("validation"));
+  EXPECT_EQ(name(open.outcome), "INCONCLUSIVE") << open.reason;
+  EXPECT_GT(open.pairs_needed.value_or(0), 5);
+}
+
 TEST(GapGrowth, APublishedGrowthMustBeReached) {
   World world = world_with_leads({{1048576, .02}, {2097152, .05}, {4194304, .09}, {8388608, .12}});
   Json claim = growth("validation");
@@ -152,9 +168,9 @@ TEST(GapGrowth, ADivergedChallengerAtTheEndForbidsIt) {
 
 // Replaces the training loss of the longest runs: angpt is `at_end` below at the end, and at step i
 // of n below by that times (i / n)^power.
-void write_train_leads(World& world, double at_end, double power) {
+void write_train_leads(World& world, double at_end, double power, int64_t budget = 8388608) {
   for (const auto& run : world.input.runs) {
-    if (run.token_budget != 8388608) continue;
+    if (run.token_budget != budget) continue;
     testing::write_record(
         world.folder.path(), run, world.options, {.lines = [&](std::vector<std::string>& lines) {
           for (size_t i = 0; i < lines.size(); ++i) {
@@ -180,6 +196,20 @@ TEST(GapGrowth, OfTrainingLossInsideTheLongestRun) {
   EXPECT_EQ(verdict.per_budget.size(), 3u);
   write_train_leads(world, -.3, 1);
   EXPECT_EQ(name(world.judge(growth("train")).outcome), "NOT_REPRODUCED");
+}
+
+TEST(GapGrowth, OfTrainingLossWhereTheLaddersDiffer) {
+  // The longest budget of angpt is not that of the pair: its runs at the shared one keep their
+  // steps.
+  World world;
+  std::erase_if(world.input.runs, [](const RunRef& run) {
+    return run.arm == "gpt_plus" && run.token_budget == 8388608;
+  });
+  write_train_leads(world, .3, 1, 4194304);
+  const Verdict verdict = world.judge(growth("train"));
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  // 64 steps, windows of 5 that end at 21 and 64.
+  EXPECT_NEAR(*verdict.estimate, .303 * 43 / 64, 1e-9);
 }
 
 TEST(GapGrowth, IsReadStrictly) {

@@ -6,11 +6,13 @@
 //   one, to within the grid: it lies in [r_k, r_k+1), or in [r_m, inf) when the top is stable
 //   ratio = limit_challenger / limit_reference lies, over the cells and the seeds, in
 //     [ min_s r_k,ch / r_k+1,ref ,  max_s r_k+1,ch / r_k,ref ]
+// This grid range is no confidence interval, and inside it no value is likelier than another: a
+// claimed ratio that it holds is neither reached nor excluded.
 //   REPRODUCED      the lower end reaches the claimed ratio
-//   DIRECTION_ONLY  the lower end is above 1
+//   DIRECTION_ONLY  the lower end is above 1, the upper one does not pass the claimed ratio
 //   NOT_REPRODUCED  the upper end is not above 1
-//   INCONCLUSIVE    otherwise; a grid whose lowest rate is the best one, or on which every rate
-//                   diverges, has not found the arm's optimum: untuned
+//   INCONCLUSIVE    otherwise, and for fewer than 2 seeds; a grid whose lowest rate is the best
+//                   one, or on which every rate diverges, has not found the arm's optimum: untuned
 // A claimed ratio below 1 is judged with the arms' roles exchanged.
 // Beside it: the LR sensitivity of Wortsman et al., arXiv 2309.14322: mean over the grid of
 // min(L, l_0) - best, l_0 = the first step's training loss.
@@ -227,13 +229,19 @@ Verdict rule_lr_tolerance(const Claim& claim, const Evidence& evidence,
                count_text(static_cast<size_t>(last.n), "seed") + ")";
     if (!last.untuned.empty()) {
       measured += ", on a grid that does not hold the optimum.";
+    } else if (last.n < 2) {
+      measured += ": one seed alone decides nothing.";
     } else if (low >= claimed) {
       verdict.statistics_say = Outcome::kReproduced;
       measured += ", which reaches the paper's " + fixed(*claim.value, 2) + "x.";
-    } else if (low > 1) {
+    } else if (low > 1 && high <= claimed) {
       verdict.statistics_say = Outcome::kDirectionOnly;
-      measured += std::string(": the direction holds, the paper's ") + fixed(*claim.value, 2) +
-                  (high > claimed ? "x is inside, but not shown." : "x is outside.");
+      measured += ": the direction holds, the paper's " + fixed(*claim.value, 2) + "x is outside.";
+    } else if (low > 1) {
+      measured +=
+          ": the direction holds, the grid is too coarse or too short to tell whether the "
+          "paper's " +
+          fixed(*claim.value, 2) + "x is reached.";
     } else if (high <= 1) {
       verdict.statistics_say = Outcome::kNotReproduced;
       measured += ", which excludes the claimed direction.";

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "suite/judge/ledger.h"
+#include "suite/judge/report.h"
 #include "suite/judge/testing/world.h"
 
 namespace normbench {
@@ -58,7 +59,37 @@ TEST(LrTolerance, ALimitEightTimesAsHighIsReproduced) {
   EXPECT_EQ(verdict.bound, ">=");
   EXPECT_EQ(verdict.pairs, 3);
   EXPECT_EQ(verdict.per_budget.size(), 2u);
+}
+
+TEST(LrTolerance, AClaimInsideTheRangeIsNeitherReachedNorExcluded) {
+  // .032 over .008: between .032 / .016 = 2 and .064 / .008 = 8.
+  World world = world_with_limits(.032, .008);
+  const Verdict inside = world.judge(tolerance(4, world));
+  EXPECT_EQ(name(inside.outcome), "INCONCLUSIVE") << inside.reason;
+  EXPECT_NE(inside.reason.find("the direction holds"), std::string::npos) << inside.reason;
   EXPECT_EQ(name(world.judge(tolerance(10, world)).outcome), "DIRECTION_ONLY");
+  // An open end excludes nothing.
+  World open = world_with_limits(.064, .008);
+  EXPECT_EQ(name(open.judge(tolerance(10, open)).outcome), "INCONCLUSIVE");
+}
+
+TEST(LrTolerance, OneSeedDecidesNothing) {
+  World world = world_with_limits(.064, .008);
+  std::erase_if(world.input.sweep_runs, [](const RunRef& run) { return run.seed > 101; });
+  const Verdict verdict = world.judge(tolerance(3, world));
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("one seed alone"), std::string::npos) << verdict.reason;
+}
+
+TEST(LrTolerance, ItsRangeIsNotCalledAnInterval) {
+  World world = world_with_limits(.064, .008);
+  world.judge(tolerance(3, world));
+  const Json ledger = judge_table(world.input, world.folder.path(), "");
+  EXPECT_NE(ledger_text(ledger).find("grid range"), std::string::npos);
+  EXPECT_EQ(ledger_text(ledger).find("interval 95 %"), std::string::npos);
+  const std::string page = report_page({ledger}, "");
+  EXPECT_NE(page.find("grid range"), std::string::npos);
+  EXPECT_EQ(page.find("interval 95 %"), std::string::npos);
 }
 
 TEST(LrTolerance, EqualLimitsAreInconclusiveAndALowerOneIsNotReproduced) {

@@ -188,15 +188,17 @@ Json time_of_runs() {
           {"published", "/number"}};
 }
 
-// Step times of angpt: 1.09 with a little noise of each seed.
-World world_with_times(double ratio) {
+// Step times of angpt: 1.09 with a little noise of each seed. `unrest`: mean over median of them.
+World world_with_times(double ratio, double unrest = 1.01) {
   World world(small());
   for (const auto& run : world.input.runs)
     testing::write_record(
         world.folder.path(), run, world.options, {.summary = [&](Json& summary) {
-          summary["step_seconds_median"] =
+          const double step =
               (run.arm == "angpt" ? ratio : 1) *
               (.1 + .0002 * static_cast<double>((run.seed * 7 + run.arm.size()) % 5));
+          summary["step_seconds_median"] = step;
+          summary["seconds_train"] = unrest * step * summary["steps"].get<double>();
         }});
   return world;
 }
@@ -220,15 +222,21 @@ TEST(TimeRatio, OfTrainingRuns) {
   EXPECT_EQ(name(equal.judge(time_of_runs()).outcome), "INCONCLUSIVE");
 }
 
-TEST(TimeRatio, AnUnfitMachineDecidesNothingAndTuningDoesNotMatter) {
-  World world = world_with_times(1.09);
-  world.publish(1.09, "ratio");
-  world.input.sweep_runs.clear();
-  EXPECT_EQ(name(world.judge(time_of_runs()).outcome), "REPRODUCED");
-  world.input.machine_unfit = "eight strangers share the cores";
-  const Verdict verdict = world.judge(time_of_runs());
-  EXPECT_EQ(name(verdict.outcome), "MACHINE_UNFIT");
+TEST(TimeRatio, AnUnquietMachineDecidesNothingAndTuningDoesNotMatter) {
+  World quiet = world_with_times(1.09);
+  quiet.publish(1.09, "ratio");
+  quiet.input.sweep_runs.clear();
+  const Verdict fit = quiet.judge(time_of_runs());
+  EXPECT_EQ(name(fit.outcome), "REPRODUCED");
+  EXPECT_NE(fit.reason.find("not in turn"), std::string::npos) << fit.reason;
+  // A fifth of the time went elsewhere: an effect of 9 % cannot be seen, one of 50 % can.
+  World unquiet = world_with_times(1.09, 1.2);
+  unquiet.publish(1.09, "ratio");
+  const Verdict verdict = unquiet.judge(time_of_runs());
+  EXPECT_EQ(name(verdict.outcome), "MACHINE_UNFIT") << verdict.reason;
   EXPECT_EQ(name(verdict.statistics_say), "REPRODUCED");
+  unquiet.publish(1.5, "ratio");
+  EXPECT_EQ(name(unquiet.judge(time_of_runs()).outcome), "DIRECTION_ONLY");
 }
 
 TEST(TimeRatio, RunsOfTwoMachinesAreNotCompared) {
@@ -267,6 +275,32 @@ TEST(TimeRatio, InsideAMeasurement) {
   EXPECT_NE(claim_error(world.input, claim).find("challenger"), std::string::npos);
 }
 
+TEST(TimeRatio, RowsWithBothTimesWereTakenInTurnAndTellOfUnrest) {
+  const Json claim = {{"rule", "time_ratio"},
+                      {"measurement", "speed"},
+                      {"value", "fused_seconds"},
+                      {"over", "plain_seconds"},
+                      {"published", "/number"}};
+  // Nine quiet rows and one whose plain time is `disturbed`: the median does not move.
+  const auto judge = [&](double disturbed) {
+    World world(small());
+    world.publish(.5, "ratio");
+    for (const int64_t seed : {1, 2, 3}) {
+      const double fused = .050 + .0001 * static_cast<double>(seed);
+      const Json row = {{"fused_seconds", fused}, {"plain_seconds", .102}};
+      std::vector<Json> rows(9, row);
+      rows.push_back({{"fused_seconds", fused}, {"plain_seconds", disturbed}});
+      world.measure("speed", seed, rows, {{"fused_seconds", fused}, {"plain_seconds", .102}});
+    }
+    return world.judge(claim, "speed");
+  };
+  const Verdict quiet = judge(.102);
+  EXPECT_EQ(name(quiet.outcome), "REPRODUCED") << quiet.reason;
+  EXPECT_EQ(quiet.reason.find("not in turn"), std::string::npos) << quiet.reason;
+  // (9 + 11) / 10 = 2 times the median: as much as the claimed factor.
+  EXPECT_EQ(name(judge(11.1 * .102).outcome), "MACHINE_UNFIT");
+}
+
 TEST(Measurements, AreShownBlessedAndGated) {
   World world(small());
   world.measure("identities", 1, {}, {{"fold", 2e-16}});
@@ -280,7 +314,7 @@ TEST(Measurements, AreShownBlessedAndGated) {
   EXPECT_NE(page.find("&lt;= 1e-14"), std::string::npos);
 
   EXPECT_EQ(regression_metrics(world.input, "identities"), std::vector<std::string>{"verdict"});
-  EXPECT_EQ(regression_family(world.input), 20u);  // losses only
+  EXPECT_EQ(regression_family(world.input), 4u);  // groups of losses only: 2 arms, 2 budgets
   const std::string file = world.folder.path("baseline.json");
   bless(world.input, world.folder.path(), file,
         {.reason = "first", .commit = "abc", .date = "2026-01-01", .may_diverge = {}});

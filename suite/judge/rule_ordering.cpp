@@ -30,15 +30,8 @@ Gap gap_at(const Evidence& evidence, const std::string& worse, const std::string
   const double alpha = evidence.input.alpha;
   const PairedLosses pairs = paired_losses(evidence, worse, better, dataset, budget);
   Gap gap{worse, better, gap_effect(pairs, alpha), pairs.seeds};
-  const Effect& effect = gap.effect;
-  if (effect.values.empty()) {  // a run that diverged is worse than any that did not
-    gap.holds = effect.bounded_below > 0 && effect.bounded_above == 0;
-    gap.reversed = effect.bounded_above > 0 && effect.bounded_below == 0;
-  } else if (effect.has_interval) {
-    gap.holds = effect.interval.low > 0;
-    gap.reversed = effect.bounded_below == 0 &&
-                   t_interval(effect.values, alpha / static_cast<double>(num_gaps)).high < 0;
-  }
+  gap.holds = gap_holds(gap.effect);
+  gap.reversed = gap_reversed(gap.effect, alpha / static_cast<double>(num_gaps));
   return gap;
 }
 

@@ -1,11 +1,16 @@
 // Rule "speed_up": how many times the challenger's tokens does the reference need for the
 // challenger's final validation loss?
 //   ratio_s(D) = D_ref,s(L_ch,s(D)) / D       seed s, challenger's budget D, reference's ladder of
-//   the same seed (loss_curve.h) y_s        = mean over D of ln ratio_s(D)  over the budgets at
-//   which the claimed ratio lies inside the ladder verdict    = t interval of y over the seeds,
-//   against 0 and against ln(claimed)
+//                                             the same seed (loss_curve.h)
+//   y_s        = mean of ln ratio_s(D) over the budgets at which the claimed ratio lies inside the
+//                ladder
+//   verdict    = t interval of y over the seeds, against 0 and against ln(claimed)
 // Which budgets count is fixed by the claim and the ladder, before any loss is looked at. Outside
-// the ladder a pair gives a bound.
+// the ladder a pair gives a bound; with bounds there is no p and no smallest effect, since bounds
+// that are equal have no spread.
+// Beside it the same ratio in two other currencies:
+//   in seconds: ratio / (seconds per token of the challenger / of the reference), medians
+//   in FLOPs:   ratio / (FLOPs per token of the challenger / of the reference), training_flops.h
 #include <cmath>
 
 #include "suite/judge/claim_rules.h"
@@ -125,6 +130,17 @@ std::optional<Interval> equal_budget_interval(
   return interval;
 }
 
+// The ratio in tokens, where one of the challenger's tokens costs `price` of the reference's.
+Json divided(const Verdict& verdict, double price) {
+  const auto scaled = [&](const std::optional<double>& value) {
+    return value ? Json(*value / price) : Json();
+  };
+  return {{"estimate", scaled(verdict.estimate)},
+          {"low", scaled(verdict.low)},
+          {"high", scaled(verdict.high)},
+          {"bound", verdict.bound}};
+}
+
 Json seconds_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset,
                     const Verdict& verdict) {
   const auto challenger = evidence.seconds_per_token(claim.challenger, dataset);
@@ -134,14 +150,19 @@ Json seconds_beside(const Claim& claim, const Evidence& evidence, const std::str
           evidence.perf_class(claim.reference, dataset))
     return Json();
   const double step = *challenger / *reference;
-  const auto scaled = [&](const std::optional<double>& value) {
-    return value ? Json(*value / step) : Json();
-  };
-  return {{"step_time_ratio", step},
-          {"estimate", scaled(verdict.estimate)},
-          {"low", scaled(verdict.low)},
-          {"high", scaled(verdict.high)},
-          {"bound", verdict.bound}};
+  Json seconds = divided(verdict, step);
+  seconds["step_time_ratio"] = step;
+  return seconds;
+}
+
+Json flops_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset,
+                  const Verdict& verdict) {
+  const auto challenger = evidence.flops_per_token(claim.challenger, dataset);
+  const auto reference = evidence.flops_per_token(claim.reference, dataset);
+  if (!challenger || !reference) return Json();
+  Json flops = divided(verdict, *challenger / *reference);
+  flops["per_token"] = {{"challenger", *challenger}, {"reference", *reference}};
+  return flops;
 }
 
 Json papers_own(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
@@ -281,8 +302,11 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     const double high = std::exp(inverted ? -effect.interval.low : effect.interval.high);
     if (at_most == 0) verdict.low = low;
     if (at_least == 0) verdict.high = high;
-    verdict.p_value = effect.p_value;
-    verdict.detectable = std::exp(sign * minimum_detectable_effect(effect.s, verdict.pairs, alpha));
+    if (at_least == 0 && at_most == 0) {
+      verdict.p_value = effect.p_value;
+      verdict.detectable =
+          std::exp(sign * minimum_detectable_effect(effect.s, verdict.pairs, alpha));
+    }
   }
   const double claimed = sign * std::log(*claim.value);
   verdict.statistics_say = decide_superiority(effect, claimed);
@@ -300,6 +324,8 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     verdict.pairs_needed = more_pairs(effect, claimed, alpha);
   }
   verdict.seconds = seconds_beside(claim, evidence, dataset, verdict);
+  if (Json flops = flops_beside(claim, evidence, dataset, verdict); !flops.is_null())
+    verdict.detail = {{"flops", std::move(flops)}};
   verdict.paper_estimator = papers_own(claim, evidence, dataset);
 
   std::string measured;

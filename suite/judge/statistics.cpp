@@ -52,16 +52,23 @@ double t_test_p(std::span<const double> x) {
   return t_p_two_sided(mean(x) / standard_error, n - 1);
 }
 
-double prediction_factor(int n, double alpha) {
-  NORMBENCH_CHECK(n >= 2, "n = " + std::to_string(n));
-  return t_quantile(1 - alpha / 2, n - 1) * std::sqrt(1 + 1.0 / n);
+namespace {
+
+double error_of_difference(int fresh_n, int old_n) {
+  NORMBENCH_CHECK(fresh_n >= 1 && old_n >= 1,
+                  std::to_string(fresh_n) + ", " + std::to_string(old_n));
+  return std::sqrt(1.0 / fresh_n + 1.0 / old_n);
 }
 
-double prediction_p(double fresh, double old_mean, double old_s, int n) {
-  NORMBENCH_CHECK(n >= 2, "n = " + std::to_string(n));
-  const double distance = std::abs(fresh - old_mean);
-  if (old_s == 0) return distance == 0 ? 1 : 0;
-  return t_p_two_sided(distance / (old_s * std::sqrt(1 + 1.0 / n)), n - 1);
+}  // namespace
+
+double prediction_factor(int fresh_n, int old_n, int df, double alpha) {
+  return t_quantile(1 - alpha / 2, df) * error_of_difference(fresh_n, old_n);
+}
+
+double prediction_p(double difference, double s, int fresh_n, int old_n, int df) {
+  if (s == 0) return difference == 0 ? 1 : 0;
+  return t_p_two_sided(difference / (s * error_of_difference(fresh_n, old_n)), df);
 }
 
 std::vector<bool> holm(const std::vector<double>& p, double alpha, size_t family) {

@@ -30,12 +30,13 @@ Interval t_interval(std::span<const double> x, double alpha);
 /// else 1.
 double t_test_p(std::span<const double> x);
 
-/// t_{1-alpha/2, n-1} sqrt(1 + 1/n): one fresh value of the same population lies within mean +-
-/// factor * s of the n old ones with probability 1 - alpha. (3 s would be wrong one time in four
-/// for n = 2.)
-double prediction_factor(int n, double alpha);
-/// The alpha at which the fresh value would sit exactly on the edge of that interval.
-double prediction_p(double fresh, double old_mean, double old_s, int n);
+/// t_{1-alpha/2, df} sqrt(1/fresh_n + 1/old_n): the mean of fresh_n values of the same population
+/// lies within factor * s of the mean of old_n others with probability 1 - alpha, where s has df
+/// degrees of freedom. (3 s would be wrong one time in four for one fresh value, two old ones and
+/// their own s.)
+double prediction_factor(int fresh_n, int old_n, int df, double alpha);
+/// The alpha at which means that are `difference` apart would sit exactly on the edge.
+double prediction_p(double difference, double s, int fresh_n, int old_n, int df);
 
 /// Holm's step-down: rejected[i] says whether p[i] is rejected with family-wise error alpha.
 /// `family` >= p.size() is the number of tests of the whole family: a check that sees only its own

@@ -36,18 +36,19 @@ TEST(Statistics, QuantilesOfStudentsT) {
 // Truth: t_{.995, n-1} sqrt(1 + 1/n) with t from the same
 // table: 63.657, 9.925, 4.604, 3.250, 2.861.
 TEST(Statistics, PredictionFactorIsFarFromThreeForFewRuns) {
-  EXPECT_NEAR(prediction_factor(2, .01), 63.657 * std::sqrt(1.5), 1e-3);
-  EXPECT_NEAR(prediction_factor(3, .01), 9.925 * std::sqrt(4.0 / 3), 1e-3);
-  EXPECT_NEAR(prediction_factor(5, .01), 4.604 * std::sqrt(1.2), 1e-3);
-  EXPECT_NEAR(prediction_factor(10, .01), 3.250 * std::sqrt(1.1), 1e-3);
-  EXPECT_NEAR(prediction_factor(20, .01), 2.861 * std::sqrt(1.05), 1e-3);
+  EXPECT_NEAR(prediction_factor(1, 2, 1, .01), 63.657 * std::sqrt(1.5), 1e-3);
+  EXPECT_NEAR(prediction_factor(1, 3, 2, .01), 9.925 * std::sqrt(4.0 / 3), 1e-3);
+  EXPECT_NEAR(prediction_factor(1, 5, 4, .01), 4.604 * std::sqrt(1.2), 1e-3);
+  EXPECT_NEAR(prediction_factor(1, 10, 9, .01), 3.250 * std::sqrt(1.1), 1e-3);
+  EXPECT_NEAR(prediction_factor(1, 20, 19, .01), 2.861 * std::sqrt(1.05), 1e-3);
 }
 
 TEST(Statistics, PredictionPValueIsTheInverseOfTheFactor) {
-  const double factor = prediction_factor(5, .02);
-  EXPECT_NEAR(prediction_p(3.0 + factor * .1, 3.0, .1, 5), .02,
+  const double factor = prediction_factor(1, 5, 4, .02);
+  EXPECT_NEAR(prediction_p(factor * .1, .1, 1, 5, 4), .02,
               1e-9);  // double rounding through two inverses
-  EXPECT_EQ(prediction_p(3.1, 3.0, 0.0, 5), 0);
+  EXPECT_EQ(prediction_p(.1, 0.0, 1, 5, 4), 0);
+  EXPECT_EQ(prediction_p(0, 0.0, 1, 5, 4), 1);
 }
 
 // Truth: the worked example of Holm's procedure: p = .01 .04 .03 .005 at .05 rejects the fourth and

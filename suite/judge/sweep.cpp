@@ -18,7 +18,9 @@ std::string place(const SweepPoint& point) {
 
 std::string rate_text(double lr) { return Json(lr).dump(); }
 
-void choose(SweepPoint& point) {
+}  // namespace
+
+void choose_rate(SweepPoint& point) {
   const auto& trials = point.trials;
   const auto best = std::min_element(trials.begin(), trials.end(),
                                      [](const auto& a, const auto& b) { return a.loss < b.loss; });
@@ -51,8 +53,6 @@ void choose(SweepPoint& point) {
   point.parabola = p;
   point.chosen_lr = round_to(std::exp2(std::clamp(-p.b / (2 * p.c), x[0], x[2])), 3);
 }
-
-}  // namespace
 
 Parabola parabola_through(const double x[3], const double y[3]) {
   const double first = (y[1] - y[0]) / (x[1] - x[0]);  // Newton's divided differences
@@ -153,7 +153,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
       if (verdict_seeds[point.dataset].contains(seed))
         point.problems.push_back(place(point) + ": seed " + std::to_string(seed) +
                                  " of the sweep is also one of the verdict's");
-    choose(point);
+    choose_rate(point);
     // The table's rate must be the one that the sweep says, or its source is not the sweep.
     if (const auto arm = input.peak_lr.find(point.arm); arm != input.peak_lr.end())
       if (const auto dataset = arm->second.find(point.dataset); dataset != arm->second.end())

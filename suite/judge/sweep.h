@@ -53,6 +53,9 @@ struct Tuning {
                                     const std::string& dataset) const;
 };
 
+/// Fills in the point's best_lr, chosen_lr, on_edge and parabola from its trials (sorted by rate).
+void choose_rate(SweepPoint& point);
+
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep);
 
 struct TuneResult {

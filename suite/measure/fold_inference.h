@@ -5,6 +5,7 @@
 //           pass over a batch, the three in turn, so that a slow moment of the machine meets all
 //   values  the medians of these; max_relative_error = max |folded - unfolded| / max |unfolded|
 //           of the logits
+// Computes on the configured device; the seconds of a GPU last until the logits are there.
 #pragma once
 
 #include "suite/measure/measure.h"
@@ -32,7 +33,8 @@ struct FoldInferenceOptions {
 
 /// Weights are those of anGPT's start, with alpha, s_z and g moved off their first values (a folded
 /// constant that is 1 would prove nothing); fp32.
-void measure_fold_inference(const FoldInferenceOptions& options, uint64_t seed, Rows& rows);
+void measure_fold_inference(const FoldInferenceOptions& options, uint64_t seed,
+                            torch::Device device, Rows& rows);
 
 MeasureEntry fold_inference();
 

@@ -20,6 +20,14 @@ void Rows::value(const std::string& name, double v) {
   NORMBENCH_CHECK(values_.emplace(name, v).second, "a second value called " + name);
 }
 
+void require_cpu(torch::Device device) {
+  if (!device.is_cpu())
+    throw UserError({.what = "this measurement computes on the CPU",
+                     .where = "device",
+                     .found = device.str(),
+                     .expected = "cpu"});
+}
+
 const MeasureEntry& find_measure(const std::string& name) {
   return find_entry(measure_registry(), name, "measurement task", "task");
 }

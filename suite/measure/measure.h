@@ -1,6 +1,9 @@
-// Experiments that train nothing: one task = one function from options and a seed to rows and
-// values. The list is registry.cpp; who runs a task and writes its record stands above this layer.
+// Experiments that train nothing: one task = one function from options, a seed and a device to rows
+// and values. The list is registry.cpp; who runs a task and writes its record stands above this
+// layer.
 #pragma once
+
+#include <torch/types.h>
 
 #include <cstdint>
 #include <map>
@@ -34,7 +37,9 @@ struct MeasureEntry {
   std::string what;      // one line: what it measures, and its source
   Json default_options;  // the sizes of the source
   Json canary_options;   // the same path in a fraction of a second
-  void (*run)(const JsonObject& options, uint64_t seed, Rows& rows);
+  Json choices;          // {option: allowed values}
+  /// Computes on `device`. Throws UserError when the task is one for the CPU and it is another.
+  void (*run)(const JsonObject& options, uint64_t seed, torch::Device device, Rows& rows);
 };
 
 /// Sorted by name. Explicit: nothing registers itself.
@@ -42,14 +47,35 @@ const std::vector<MeasureEntry>& measure_registry();
 /// Throws UserError with the nearest known name.
 const MeasureEntry& find_measure(const std::string& name);
 
-/// A MeasureEntry whose options are the aggregate Options.
+/// A MeasureEntry whose options are the aggregate Options and whose task computes on any device.
+template <class Options,
+          void (*kRun)(const Options& options, uint64_t seed, torch::Device device, Rows& rows)>
+MeasureEntry device_measure_entry(const std::string& name, const std::string& what,
+                                  const Options& canary) {
+  return {name,
+          what,
+          options_json(Options{}),
+          options_json(canary),
+          option_choices<Options>(),
+          [](const JsonObject& options, uint64_t seed, torch::Device device, Rows& rows) {
+            kRun(read_options<Options>(options), seed, device, rows);
+          }};
+}
+
+/// Throws UserError unless it is the CPU: a record must not name a device that was not used.
+void require_cpu(torch::Device device);
+
+template <class Options, void (*kRun)(const Options& options, uint64_t seed, Rows& rows)>
+void run_on_cpu(const Options& options, uint64_t seed, torch::Device device, Rows& rows) {
+  require_cpu(device);
+  kRun(options, seed, rows);
+}
+
+/// The same of a task that computes on the CPU.
 template <class Options, void (*kRun)(const Options& options, uint64_t seed, Rows& rows)>
 MeasureEntry measure_entry(const std::string& name, const std::string& what,
                            const Options& canary) {
-  return {name, what, options_json(Options{}), options_json(canary),
-          [](const JsonObject& options, uint64_t seed, Rows& rows) {
-            kRun(read_options<Options>(options), seed, rows);
-          }};
+  return device_measure_entry<Options, run_on_cpu<Options, kRun>>(name, what, canary);
 }
 
 }  // namespace normbench

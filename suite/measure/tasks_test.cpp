@@ -14,7 +14,7 @@ namespace {
 Rows run(const std::string& task, const Json& options, uint64_t seed = 1) {
   at::set_num_threads(1);  // what a record says: bits do not hang on the machine's cores
   Rows rows;
-  find_measure(task).run(JsonObject(options, "test"), seed, rows);
+  find_measure(task).run(JsonObject(options, "test"), seed, torch::kCPU, rows);
   return rows;
 }
 
@@ -43,6 +43,17 @@ TEST(Registry, IsSortedAndItsOptionsAreComplete) {
     EXPECT_FALSE(entry.what.empty());
   }
   EXPECT_THROW(find_measure("hessian_scalin"), UserError);
+}
+
+TEST(Registry, ATaskOfTheCpuRefusesAnotherDevice) {
+  const auto& entry = find_measure("hessian_spike");
+  Rows rows;
+  try {
+    entry.run(JsonObject(entry.canary_options, "test"), 1, torch::kCUDA, rows);
+    ADD_FAILURE() << "its record would have named a GPU";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("cuda"), std::string::npos) << error.what();
+  }
 }
 
 /// What a task found, without its times, which no machine repeats.

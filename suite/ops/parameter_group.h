@@ -22,9 +22,12 @@ struct ParameterGroup {
   RowConstraint constraint = RowConstraint::kNone;
   int64_t axis =
       1;  // the axis over which the constrained norm is summed: 1 = input dimension of [out, in]
-  // A table with a row a token, into the model or out of it: what optimisers of matrices (Muon) and
-  // the angular cap leave out. A field, because an optimiser knows no model's names.
+  // Fields, because an optimiser knows no model's names:
+  // a table with a row a token, into the model or out of it, which the angular cap leaves out;
   bool embedding = false;
+  // a matrix [out, in] between two hidden vectors, which Muon makes orthogonal. Not an embedding,
+  // not a head, not a router, not a table of positions, and no scales that have two dimensions.
+  bool hidden_matrix = false;
 };
 
 /// Imposes the constraint in place, in the tensor's own precision, outside autograd. A zero row

@@ -19,6 +19,9 @@ struct Test {
   double cost = 0;
 };
 
+/// Checks take a second, but after a rebuild the first ones run the table's canaries, one by one.
+constexpr int kCheckTimeout = 900;
+
 std::string quoted(const std::string& text) { return "[==[" + text + "]==]"; }
 
 std::string joined(const std::set<std::string>& values) {
@@ -143,6 +146,7 @@ class Script {
     for (const auto& [arm, fixtures] : verdict_runs) {
       Test& test =
           once(stem + ".regression." + arm + ".validation_loss", labels, "kind.regression");
+      test.timeout_seconds = kCheckTimeout;
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--regression", arm});
       test.fixtures_required = fixtures;
@@ -155,6 +159,7 @@ class Script {
                                                planned.tier->name) == claim["tiers"].end())
         continue;
       Test& test = once(stem + ".claim." + id, labels, "kind.claim");
+      test.timeout_seconds = kCheckTimeout;
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--claim", id});
       // A claim on published points alone has no runs.
@@ -169,6 +174,7 @@ class Script {
     // A verdict that falls below the committed one is a gate matter, and the gate of its subject.
     for (const auto& arm : subjects) {
       Test& test = once(stem + ".regression." + arm + ".verdict", labels, "kind.regression");
+      test.timeout_seconds = kCheckTimeout;
       test.arguments = select;
       test.arguments.insert(test.arguments.end(), {"--regression", arm, "--metric", "verdict"});
       test.fixtures_required = everything;

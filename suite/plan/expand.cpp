@@ -1,6 +1,9 @@
 #include "suite/plan/expand.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <set>
 
 namespace normbench {
 namespace {
@@ -40,6 +43,52 @@ PlannedRun measurement_run(const Table& table, const Tier& tier, const PlannedMe
   return run;
 }
 
+void check_shared_heads(const Json& config, const std::string& where) {
+  const auto kv_heads = config.at("model_options").value("num_kv_heads", int64_t{0});
+  const int64_t heads = config.at("size").at("num_heads");
+  if (kv_heads < 0 || (kv_heads > 0 && heads % kv_heads != 0))
+    throw UserError({.what = "heads of keys and values cannot be shared evenly",
+                     .where = where + "/model_options/num_kv_heads",
+                     .found = std::to_string(kv_heads) + " for " + std::to_string(heads) + " heads",
+                     .expected = "a divisor of the number of heads, or 0 for as many"});
+}
+
+constexpr int64_t kCanarySteps = 20;
+
+/// Length of the shortest beginning of a pattern of layers that holds every kind of layer.
+int64_t layers_with_every_kind(const std::string& pattern) {
+  const std::set<char> kinds(pattern.begin(), pattern.end());
+  std::set<char> seen;
+  int64_t layers = 0;
+  while (seen.size() < kinds.size()) seen.insert(pattern[static_cast<size_t>(layers++)]);
+  return layers;
+}
+
+/// Options are an arm's own and made for its size. Where one counts parts of the model, the micro
+/// model gets a number that it can have and that still runs all of the arm's code.
+void fit_model_(Json& canary, const Json& real_size) {
+  Json &options = canary["model_options"], &size = canary["size"];
+  if (options.contains("pattern"))  // every kind of layer
+    size["num_layers"] = std::max(size["num_layers"].get<int64_t>(),
+                                  layers_with_every_kind(options["pattern"].get<std::string>()));
+  if (options.contains("chunk"))  // two chunks, so that what passes from one to the next is run too
+    options["chunk"] =
+        std::min(options["chunk"].get<int64_t>(), size["context"].get<int64_t>() / 2);
+  const int64_t heads = size["num_heads"], kv_heads = options.value("num_kv_heads", int64_t{0});
+  if (kv_heads > 0 && heads % kv_heads != 0)  // as many queries to a key as the arm has, or all
+    options["num_kv_heads"] =
+        std::max<int64_t>(1, heads * kv_heads / real_size["num_heads"].get<int64_t>());
+}
+
+/// A warm-up that the canary is too short for becomes half of it, or what the decay at its end
+/// leaves.
+void fit_schedule_(Json& options) {
+  if (options.value("warmup_steps", int64_t{0}) < kCanarySteps) return;
+  const int64_t decay =
+      std::llround(options.value("decay_fraction", 0.0) * static_cast<double>(kCanarySteps));
+  options["warmup_steps"] = std::min(kCanarySteps / 2, kCanarySteps - decay);
+}
+
 }  // namespace
 
 Json canary_config(const Json& config, const Json& micro_size) {
@@ -50,7 +99,7 @@ Json canary_config(const Json& config, const Json& micro_size) {
   canary["peak_lr"] = 0.01;
   canary["batch_sequences"] = 4;
   canary["micro_batch_sequences"] = 2;
-  canary["token_budget"] = 20 * 4 * context;
+  canary["token_budget"] = kCanarySteps * 4 * context;
   canary["dataset"] = "canary";
   canary["train_digest"] = "";
   canary["validation_digest"] = "";
@@ -58,6 +107,8 @@ Json canary_config(const Json& config, const Json& micro_size) {
   canary["divergence"] = {{"loss_above", 100.0}};
   canary["seed"] = 0;
   canary.erase("probes");
+  fit_model_(canary, config.at("size"));
+  fit_schedule_(canary["schedule_options"]);
   return canary;
 }
 
@@ -118,6 +169,8 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         {"threads", tier.threads},
         {"seed", seed},
     };
+    check_shared_heads(run.config, where);
+    registry.check_probes(arm.probes, where + "/probes");
     if (!arm.probes.empty() && !sweep) run.config["probes"] = arm.probes;  // a trial is a loss
     if (identity) run.run_id = run_id_of(run.config);
     run.canary = canary_config(run.config, sizes.at("micro"));

@@ -41,7 +41,8 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
 
 /// The part of a configuration that says which arithmetic it exercises: model, optimizer, schedule
 /// and clipping with all options, precision, device and threads, on the canary's own size, text and
-/// budget. Its hash names the canary.
+/// budget. Its hash names the canary. What an option counts is fitted to that size: a warm-up of
+/// thousands of steps, eight heads of keys, a pattern of layers, of which every kind is there.
 Json canary_config(const Json& config, const Json& micro_size);
 
 }  // namespace normbench

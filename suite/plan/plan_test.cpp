@@ -10,120 +10,15 @@
 #include <set>
 #include <sstream>
 
-#include "suite/base/testing/temporary_folder.h"
 #include "suite/plan/ctest_list.h"
 #include "suite/plan/estimate.h"
 #include "suite/plan/expand.h"
+#include "suite/plan/testing/small_table.h"
 
 namespace normbench {
 namespace {
 
-Json sizes_file() {
-  const Json micro = {
-      {"num_layers", 2}, {"width", 32}, {"num_heads", 2}, {"mlp_width", 64}, {"context", 32}};
-  return {{"schema", "normbench-sizes-1"}, {"sizes", {{"micro", micro}}}};
-}
-
-Json registry_file() {
-  return {{"schema", "normbench-registry-1"},
-          {"models",
-           {{"gpt",
-             {{"source", ""},
-              {"options", {{"qk_norm", true}, {"init", "scaled"}, {"scale", 1.0}, {"late", 1.0}}},
-              {"added", {"late"}}}}}},
-          {"optimizers",
-           {{"adamw", {{"source", ""}, {"options", {{"beta1", 0.9}, {"warm_steps", 10}}}}}}},
-          {"schedules", {{"cosine", {{"source", ""}, {"options", {{"final_fraction", 0.1}}}}}}},
-          {"tasks",
-           {{"spectrum",
-             {{"source", ""},
-              {"options", {{"width", 64}, {"scale", 1.0}}},
-              {"canary_options", {{"width", 4}, {"scale", 1.0}}}}}}}};
-}
-
-/// Two arms on one setting; a step is 4 x 32 = 128 tokens.
-Json table_file() {
-  const Json arm = {
-      {"label", "A"}, {"model", "gpt"}, {"optimizer", "adamw"}, {"schedule", "cosine"}};
-  const Json setting = {{"dataset", "text"},
-                        {"size", "micro"},
-                        {"batch_sequences", 4},
-                        {"micro_batch_sequences", 2},
-                        {"validation_tokens", 64},
-                        {"token_budgets", {1280, 2560}},
-                        {"seeds", {0, 1}},
-                        {"clip_norm", 1.0},
-                        {"divergence_loss_above", 20.0},
-                        {"peak_lr",
-                         {{"a", Json::array({{1280, 0.04}, {5120, 0.01}})},
-                          {"b", Json::array({{1280, 0.02}, {2560, 0.02}})}}},
-                        {"sweep", {{"seeds", {100}}, {"grid", {{"a", {{"1280", {0.02, 0.04}}}}}}}}};
-  Json b = arm;
-  b["model_options"] = {{"qk_norm", false}};
-  return {
-      {"schema", "normbench-table-1"},
-      {"title", "t"},
-      {"note", "n"},
-      {"source", Json::object()},
-      {"arms", {{"a", arm}, {"b", b}}},
-      {"tiers",
-       {{"smoke", {{"device", "cpu"}, {"precision", "fp32"}, {"settings", {{"one", setting}}}}}}},
-      {"claims", Json::array({{{"id", "better"}, {"challenger", "b"}, {"reference", "a"}}})},
-      {"deviations", Json::array()},
-      {"not_tested", Json::array()}};
-}
-
-const std::string kSetting = "/tiers/smoke/settings/one";
-
-std::optional<DatasetIdentity> prepared(const std::string&) {
-  return DatasetIdentity{.vocabulary = 512, .train_digest = "t", .validation_digest = "v"};
-}
-std::optional<DatasetIdentity> unknown(const std::string&) { return std::nullopt; }
-
-class PlanTest : public ::testing::Test {
- protected:
-  PlanTest() {
-    write_json(folder_ + "/sizes.json", sizes_file());
-    write_json(folder_ + "/registry.json", registry_file());
-  }
-
-  Table read(const Json& table, const std::string& name = "first") const {
-    const std::string file = folder_ + "/paper/" + name + ".json";
-    write_json(file, table);
-    return read_table(file, read_sizes(folder_));
-  }
-  Table read_with(const std::string& pointer, const Json& value) const {
-    Json table = table_file();
-    table[Json::json_pointer(pointer)] = value;
-    return read(table);
-  }
-  /// Spoils the good table in one place and expects a message that holds `text`.
-  void expect_refusal(const std::string& pointer, const Json& value,
-                      const std::string& text) const {
-    try {
-      read_with(pointer, value);
-      ADD_FAILURE() << "accepted " << pointer << " = " << value;
-    } catch (const UserError& e) {
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << pointer << ": " << e.what();
-    }
-  }
-  std::vector<PlannedRun> runs(const Table& table, const DatasetLookup& lookup = prepared) const {
-    return expand(table, *table.tier("smoke"), read_sizes(folder_),
-                  Registry(folder_ + "/registry.json"), lookup);
-  }
-  Json resolve(const std::string& name, const Json& given) const {
-    return Registry(folder_ + "/registry.json")
-        .resolve("models", name, given, "table.json, at /arms/a");
-  }
-  std::string script(const std::vector<Table>& tables) const {
-    std::vector<PlannedTier> tiers;
-    for (const auto& table : tables) tiers.push_back({&table, table.tier("smoke"), runs(table)});
-    return ctest_script(tiers, Estimate(folder_ + "/runs"), "program", "root");
-  }
-
-  const testing::TemporaryFolder temporary_;
-  const std::string folder_ = temporary_.path();
-};
+using namespace testing::small_table;
 
 TEST_F(PlanTest, TheGoodTableIsRead) {
   const Table table = read(table_file());
@@ -477,7 +372,10 @@ TEST_F(PlanTest, ACheckRequiresTheFixturesOfItsRuns) {
 }
 
 TEST_F(PlanTest, AClaimOfOtherTiersHasNoTestHere) {
-  const auto tests = tests_of(script({read_with("/claims/0/tiers", Json{"paper"})}));
+  Json table = table_file();
+  table["tiers"]["paper"] = table["tiers"]["smoke"];
+  table["claims"][0]["tiers"] = {"paper"};
+  const auto tests = tests_of(script({read(table)}));
   EXPECT_FALSE(tests.contains("check.paper.first.smoke.claim.better"));
 }
 

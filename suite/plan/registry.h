@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "suite/base/json.h"
 
@@ -16,10 +17,14 @@ class Registry {
 
   /// Defaults of `name` with `given` laid over them, less the options that were added when records
   /// existed and hold their default. kind: "models", "optimizers", "schedules" or "tasks".
-  /// Throws UserError located at `where` on an unknown name or option, or on an option of another
-  /// type, with the nearest known one.
+  /// Throws UserError located at `where` on an unknown name or option, on an option of another
+  /// type, and on a word that is none of the option's choices, with the nearest known one.
   Json resolve(const std::string& kind, const std::string& name, const Json& given,
                const std::string& where) const;
+
+  /// Throws UserError located at `where` on a probe that the worker does not know, and on one that
+  /// is named twice.
+  void check_probes(const std::vector<std::string>& probes, const std::string& where) const;
 
   /// With which a measuring task is done to hash what it computes. `task` must be known.
   Json canary_options(const std::string& task) const;

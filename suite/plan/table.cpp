@@ -7,9 +7,17 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/plan/table_checks.h"
 
 namespace normbench {
 namespace {
+
+/// The options of a model, a task, ...: an object, whose keys the registry knows.
+Json read_options_of(const JsonObject& o, const std::string& key) {
+  const auto options = o.optional<Json>(key, Json::object());
+  if (!options.is_object()) o.fail(key, "wrong type", options.dump(), "an object");
+  return options;
+}
 
 Arm read_arm(const std::string& name, const JsonObject& o) {
   Arm arm{.name = name,
@@ -19,9 +27,9 @@ Arm read_arm(const std::string& name, const JsonObject& o) {
           .model = o.required<std::string>("model"),
           .optimizer = o.required<std::string>("optimizer"),
           .schedule = o.required<std::string>("schedule"),
-          .model_options = o.optional<Json>("model_options", Json::object()),
-          .optimizer_options = o.optional<Json>("optimizer_options", Json::object()),
-          .schedule_options = o.optional<Json>("schedule_options", Json::object()),
+          .model_options = read_options_of(o, "model_options"),
+          .optimizer_options = read_options_of(o, "optimizer_options"),
+          .schedule_options = read_options_of(o, "schedule_options"),
           .probes = o.optional<std::vector<std::string>>("probes", {})};
   o.finish();
   return arm;
@@ -32,7 +40,7 @@ Measurement read_measurement(const std::string& name, const JsonObject& o) {
                           .label = o.required<std::string>("label"),
                           .note = o.optional<std::string>("note", ""),
                           .task = o.required<std::string>("task"),
-                          .options = o.optional<Json>("options", Json::object())};
+                          .options = read_options_of(o, "options")};
   o.finish();
   return measurement;
 }
@@ -56,6 +64,7 @@ void read_peak_lr(const JsonObject& setting, Setting& s) {
   }
   const JsonObject rates = setting.object("peak_lr");
   for (const auto& arm : rates.keys()) {
+    s.peak_lr[arm];  // also of an empty list, which check_setting() then refuses
     for (const auto& pair : rates.required<std::vector<Json>>(arm)) {
       if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() ||
           !pair[1].is_number())
@@ -80,18 +89,6 @@ void read_sweep(const JsonObject& setting, Setting& s) {
   sweep.finish();
 }
 
-void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch,
-                  int64_t context) {
-  const int64_t step_tokens = batch * context;
-  if (budget > 0 && budget % step_tokens == 0) return;
-  const int64_t below = budget / step_tokens * step_tokens;
-  o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
-         "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) +
-             " tokens = " + std::to_string(step_tokens),
-         "the nearest ones are " + std::to_string(below) + " and " +
-             std::to_string(below + step_tokens));
-}
-
 Setting read_setting(const std::string& name, const JsonObject& o, const Table& table,
                      const Json& sizes) {
   Setting s;
@@ -111,8 +108,6 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   } else {
     s.token_budgets = o.required<std::vector<int64_t>>("token_budgets");
     s.seeds = o.required<std::vector<int64_t>>("seeds");
-    if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()) || s.token_budgets.empty())
-      o.fail("token_budgets", "the ladder is empty or not in rising order");
   }
   s.clip_norm = o.required<double>("clip_norm");
   s.divergence_loss_above = o.required<double>("divergence_loss_above");
@@ -125,48 +120,7 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   read_peak_lr(o, s);
   read_sweep(o, s);
   o.finish();
-
-  if (!sizes.contains(s.size)) {
-    std::vector<std::string> known;
-    for (const auto& item : sizes.items()) known.push_back(item.key());
-    const std::string hint = nearest(s.size, known);
-    o.fail("size", "no such size in sizes.json", "\"" + s.size + "\"", "",
-           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-  }
-  const int64_t context = sizes[s.size]["context"].get<int64_t>();
-  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 ||
-      s.batch_sequences % s.micro_batch_sequences != 0)
-    o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
-           std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
-  if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
-    o.fail("validation_tokens", "not a multiple of the context",
-           std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
-  const auto known_arm = [&](const std::string& arm, const std::string& key) {
-    std::vector<std::string> names;
-    for (const auto& a : table.arms) names.push_back(a.name);
-    if (std::find(names.begin(), names.end(), arm) != names.end()) return;
-    const std::string hint = nearest(arm, names);
-    o.fail(key, "no such arm", "\"" + arm + "\"", "",
-           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-  };
-  for (const auto& item : s.arm_batch_sequences) known_arm(item.first, "arm_batch_sequences");
-  for (const auto& item : s.peak_lr) known_arm(item.first, "peak_lr");
-  const auto batch_of = [&](const std::string& arm) {
-    const auto found = s.arm_batch_sequences.find(arm);
-    return found == s.arm_batch_sequences.end() ? s.batch_sequences : found->second;
-  };
-  for (const auto& item : s.sweep.grid) {
-    known_arm(item.first, "sweep");
-    for (const auto& budget : item.second)
-      check_budget(o, "sweep", budget.first, batch_of(item.first), context);
-  }
-  for (const int64_t seed : s.sweep.seeds)
-    if (std::find(s.seeds.begin(), s.seeds.end(), seed) != s.seeds.end())
-      o.fail("sweep", "a seed of the sweep is also a seed of the verdict", std::to_string(seed),
-             "disjoint seeds: a rate chosen on a seed flatters that seed");
-  for (const auto& rates : s.peak_lr)
-    for (const int64_t budget : s.token_budgets)
-      check_budget(o, "token_budgets", budget, batch_of(rates.first), context);
+  check_setting(o, s, table, sizes);
   return s;
 }
 
@@ -188,12 +142,14 @@ Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
   if (o.has("measurements"))
     o.for_each_object("measurements", [&](const std::string& measurement, const JsonObject& m) {
       table.measurement(measurement);
-      tier.measurements.push_back({measurement, m.required<std::vector<int64_t>>("seeds"),
-                                   m.optional<Json>("options", Json::object())});
+      tier.measurements.push_back(
+          {measurement, m.required<std::vector<int64_t>>("seeds"), read_options_of(m, "options")});
+      check_seeds(m, "seeds", tier.measurements.back().seeds);
       m.finish();
     });
   o.ignore("measurements");
   o.finish();
+  check_tier(o, tier);
   return tier;
 }
 
@@ -244,13 +200,8 @@ Table read_table(const std::string& file, const Json& sizes) {
   o.for_each_object("tiers", [&](const std::string& name, const JsonObject& t) {
     table.tiers.push_back(read_tier(name, t, table, sizes));
   });
-  o.for_each_element("claims", [&](const JsonObject& claim) {
-    for (const char* role : {"challenger", "reference", "arm"})
-      if (claim.has(role)) table.arm(claim.required<std::string>(role));
-    if (claim.has("arms"))
-      for (const auto& arm : claim.required<std::vector<std::string>>("arms")) table.arm(arm);
-    if (claim.has("measurement")) table.measurement(claim.required<std::string>("measurement"));
-  });
+  check_claims(o, table);
+  check_texts(o);
   o.finish();
   return table;
 }

@@ -38,6 +38,26 @@ std::string content_digest(const std::map<std::string, TensorEntry>& tensors) {
   return hash.hex();
 }
 
+/// The file's tensor for each of `weights`. Throws UserError unless all are there and fit.
+std::vector<torch::Tensor> weights_of(const SafetensorsFile& file,
+                                      const std::vector<ParameterGroup>& weights,
+                                      const std::string& path) {
+  std::vector<torch::Tensor> tensors;
+  for (const auto& weight : weights) {
+    const auto entry = file.tensors().find("weights." + weight.name);
+    if (entry == file.tensors().end())
+      throw UserError(
+          {.what = "a checkpoint lacks a weight", .where = path, .expected = weight.name});
+    tensors.push_back(tensor_of(entry->second));
+    if (tensors.back().sizes() != weight.tensor.sizes() ||
+        tensors.back().scalar_type() != weight.tensor.scalar_type())
+      throw UserError({.what = "a weight of a checkpoint does not fit the model",
+                       .where = path,
+                       .found = weight.name});
+  }
+  return tensors;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& folder, const std::string& run_id,
@@ -108,15 +128,12 @@ std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& fold
       std::map<std::string, torch::Tensor> state;
       for (const auto& [name, entry] : file.tensors())
         if (name.starts_with("optimizer.")) state.emplace(name.substr(10), tensor_of(entry));
-      for (const auto& weight : weights)
-        if (!file.tensors().contains("weights." + weight.name))
-          throw UserError({.what = "a checkpoint lacks a weight",
-                           .where = path.string(),
-                           .expected = weight.name});
-      torch::NoGradGuard no_grad;
-      for (auto& weight : weights)
-        weight.tensor.copy_(tensor_of(file.tensors().at("weights." + weight.name)));
+      // Everything that can be refused comes before the first weight is touched: the run may start
+      // anew on them.
+      const auto found_weights = weights_of(file, weights, path.string());
       optimizer.load_state(state);
+      torch::NoGradGuard no_grad;
+      for (size_t i = 0; i < weights.size(); ++i) weights[i].tensor.copy_(found_weights[i]);
       return progress;
     } catch (const UserError& e) {
       log_warning(std::string("a checkpoint is passed over: ") + e.what());

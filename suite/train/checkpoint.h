@@ -27,8 +27,8 @@ void save_checkpoint(const std::string& folder, const std::string& run_id,
                      const Optimizer& optimizer);
 
 /// Loads the newest whole checkpoint of this run, not beyond step `max_step` (what the step stream
-/// holds), into weights and optimiser; none: returns nothing. A cut or damaged file is passed over
-/// with a warning, the one before it is taken.
+/// holds), into weights and optimiser; none: returns nothing. A cut, damaged or unfitting file is
+/// passed over with a warning and leaves both as they were; the one before it is taken.
 std::optional<CheckpointProgress> load_newest_checkpoint(const std::string& folder,
                                                          const std::string& run_id,
                                                          int64_t max_step,

@@ -111,6 +111,7 @@ Json probe_at_start(Model& model, const Optimizer& optimizer,
                     const std::vector<std::string>& probes, const Batch& batch,
                     torch::Device device) {
   const Json json = probe(model, optimizer, probes, batch, device);
+  if (json.empty()) return json;  // an optimiser that has made no step has nothing to say
   const Json flat = json.flatten();
   for (const auto& [pointer, value] : flat.items())
     if (value.is_null() && !pointer.starts_with("/optimizer"))

@@ -44,6 +44,11 @@ TEST_F(ProbesTest, TheStreamOfNgptHasNormOneAndThatOfGptPlusGrows) {
   EXPECT_GT(free["sd"][0].get<double>(), 1e-3);
 }
 
+TEST_F(ProbesTest, AnOptimizerThatHasMadeNoStepHasNothingToSay) {
+  auto model = training("ngpt");
+  EXPECT_EQ(at_start(model, {"optimizer"}), Json::object());
+}
+
 TEST_F(ProbesTest, OneTokenRepeatedHasTheSameNormAtEveryPosition) {
   // Values of equal keys average to themselves, whatever the weights; the position only turns q, k.
   auto model = training("gpt_plus");
@@ -72,6 +77,16 @@ TEST_F(ProbesTest, RowsOfAngptStartAtNormOne) {
   EXPECT_EQ(norms["attn.q.weight"].size(), 2u);
   for (const auto& [pointer, norm] : norms.flatten().get<Json::object_t>())
     EXPECT_NEAR(norm.get<double>(), 1, 1e-6) << pointer;
+}
+
+TEST_F(ProbesTest, AStackOfMamba2SpeaksBeforeItsFirstStep) {
+  for (const auto& [model, options] :
+       {std::pair<std::string, Json>("mamba2", Json::object()),
+        std::pair<std::string, Json>("hybrid_prenorm", {{"pattern", "M*"}})}) {
+    auto t = training(model, options);
+    const Json seen = at_start(t, {"model"})["model"];
+    EXPECT_EQ(seen["blocks.0.mamba.dt"].size(), 3u) << model;  // mean, least, largest
+  }
 }
 
 TEST_F(ProbesTest, WhatAModelCannotSayIsRefusedBeforeTraining) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/record_digest.h"
 #include "suite/base/testing/temporary_folder.h"
 #include "suite/train/canary.h"
 #include "suite/train/checkpoint.h"
@@ -101,6 +102,55 @@ TEST(Train, ANonFiniteLossIsDivergenceAndTouchesNoWeight) {
   EXPECT_TRUE(torch::equal(before, training.groups.back().tensor));
 }
 
+TEST(Train, MuonTakesNeitherScalesNorRouters) {
+  Json json = micro_config("ngpt_hybrid");
+  json["model_options"] = {{"pattern", "E*"}, {"num_experts", 4}};
+  json["optimizer"] = "muon";
+  const Training training(read_run_config(json, "test"));
+  const auto state = training.optimizer->state();
+  for (const char* name :
+       {"embed.weight", "head.weight", "head.scale", "blocks.0.moe.router.weight",
+        "blocks.0.moe.router_scale", "blocks.1.attn.qk_scale"}) {
+    EXPECT_EQ(state.count(std::string("momentum.") + name), 0u) << name;
+    EXPECT_EQ(state.count(std::string("m.") + name), 1u) << name;
+  }
+  EXPECT_EQ(state.count("momentum.blocks.1.attn.q.weight"), 1u);
+  EXPECT_EQ(state.count("momentum.blocks.0.moe.experts.0.up.weight"), 1u);
+}
+
+TEST(Train, AnAngularCapOnAModelWithoutUnitRowsIsRefusedBeforeTheFirstStep) {
+  for (const std::string model : {"angpt", "hybrid_prenorm", "ngpt"}) {
+    Json json = micro_config(model);
+    json["optimizer"] = "gated_adamw_capped";
+    if (model == "ngpt") json["model_options"] = {{"rows", "bound"}};
+    EXPECT_THROW(Training(read_run_config(json, "test")), UserError) << model;
+  }
+  Json json = micro_config("ngpt");
+  json["optimizer"] = "gated_adamw_capped";
+  EXPECT_NO_THROW(Training(read_run_config(json, "test")));
+}
+
+// The last update has no loss of its own: only the validation loss tells.
+TEST(Train, ANonFiniteValidationLossIsDivergenceAndIsNotRepeated) {
+  const testing::TemporaryFolder runs;
+  const CountingTokens source;
+  const auto communicator = single_communicator();
+  Json json = micro_config();
+  json["schedule"] = "constant";
+  json["token_budget"] = 4 * 32;  // one step
+  json["peak_lr"] = 1e39;         // infinite in fp32
+  RunOptions options;
+  options.runs_folder = runs.path();
+  EXPECT_EQ(train_run(json, source, *communicator, options), RunResult::kDiverged);
+  const Json summary = read_json(runs.path() + "/" + run_id_of(json) + "/summary.json");
+  EXPECT_EQ(summary.at("status"), "diverged");
+  EXPECT_EQ(summary.at("diverged_at_step"), 1);
+  EXPECT_TRUE(summary.at("train_loss_last").is_number());
+  for (const char* key : {"validation_loss", "validation_loss_bits", "weights_digest"})
+    EXPECT_FALSE(summary.contains(key)) << key;
+  EXPECT_EQ(train_run(json, source, *communicator, options), RunResult::kReused);
+}
+
 class Checkpoints : public ::testing::Test {
  protected:
   const testing::TemporaryFolder temporary_;
@@ -124,6 +174,31 @@ TEST_F(Checkpoints, TheLastTwoAreKeptAndACutOneIsPassedOver) {
       load_newest_checkpoint(folder_, "another", 99, training.groups, *training.optimizer));
   EXPECT_FALSE(load_newest_checkpoint(folder_, "id", 2, training.groups, *training.optimizer))
       << "the step stream holds two steps only";
+}
+
+TEST_F(Checkpoints, OneThatDoesNotFitLeavesWeightsAndOptimizerAsTheyWere) {
+  fix_arithmetic(1);
+  const CountingTokens source;
+  const Batches batches(source, 32, 4, 0);
+  const auto communicator = single_communicator();
+  Json with_muon = micro_config(), narrow = micro_config();
+  with_muon["optimizer"] = "muon";
+  narrow["size"]["mlp_width"] = 32;
+  for (const Json& json : {with_muon, narrow}) {
+    const RunConfig config = read_run_config(json, "test");
+    Training other(config);
+    for (int64_t t = 1; t <= 2; ++t) train_step(other, config, batches, *communicator, t);
+    save_checkpoint(folder_, "id", {.step = 2}, other.state, *other.optimizer);
+    const RunConfig plain = read_run_config(micro_config(), "test");
+    Training target(plain), untouched(plain);
+    EXPECT_FALSE(load_newest_checkpoint(folder_, "id", 2, target.state, *target.optimizer));
+    for (size_t i = 0; i < target.state.size(); ++i)
+      EXPECT_TRUE(torch::equal(target.state[i].tensor, untouched.state[i].tensor))
+          << target.state[i].name;
+    const auto fresh = untouched.optimizer->state();
+    for (const auto& [name, tensor] : target.optimizer->state())
+      EXPECT_TRUE(torch::equal(tensor, fresh.at(name))) << name;
+  }
 }
 
 TEST_F(Checkpoints, WhatChangesWithoutAGradientIsKeptToo) {

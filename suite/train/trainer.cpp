@@ -277,7 +277,6 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
 
   Json summary = {{"schema", "normbench-summary-1"},
                   {"run_id", run_id},
-                  {"status", result.diverged ? "diverged" : "finished"},
                   {"steps", progress.step},
                   {"tokens", progress.step * c.tokens_per_step()},
                   {"sessions", progress.sessions},
@@ -294,21 +293,26 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
                      step_seconds.end());
     summary["step_seconds_median"] = step_seconds[step_seconds.size() / 2];
   }
-  if (result.diverged) {
-    summary["diverged_at_step"] = progress.step;
-  } else {
+  if (!result.diverged) {
     const auto start = Clock::now();
     const double loss =
         validation_loss(*training.model, slice, c.micro_batch_sequences, training.device);
-    summary["validation_loss"] = loss;
-    summary["validation_loss_bits"] = double_bits(loss);
-    summary["seconds_evaluation"] = seconds_since(start);
-    summary["weights_digest"] = weights_digest(training.state);
-    if (!c.probes.empty()) {
-      summary["probes_at_start"] = probes_at_start;
-      summary["probes"] =
-          probe(*training.model, *training.optimizer, c.probes, probed, training.device);
+    // The last update has no training loss after it: here it shows what it did.
+    result.diverged = !std::isfinite(loss);
+    if (!result.diverged) {
+      summary["validation_loss"] = loss;
+      summary["validation_loss_bits"] = double_bits(loss);
+      summary["seconds_evaluation"] = seconds_since(start);
+      summary["weights_digest"] = weights_digest(training.state);
     }
+  }
+  summary["status"] = result.diverged ? "diverged" : "finished";
+  if (result.diverged) {
+    summary["diverged_at_step"] = progress.step;
+  } else if (!c.probes.empty()) {
+    summary["probes_at_start"] = probes_at_start;
+    summary["probes"] =
+        probe(*training.model, *training.optimizer, c.probes, probed, training.device);
   }
   folder.finish(summary, losses_digest);
   if (!options.keep_checkpoints) remove_checkpoints(folder.path());

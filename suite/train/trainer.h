@@ -28,7 +28,8 @@ enum class RunResult { kReused, kFinished, kDiverged };
 /// numeric digest and numeric class is reused; a half-finished one is resumed from its last
 /// checkpoint; a stale one is done anew. Step t = 1..N: gradients of the micro-batches are summed,
 /// clipped by global norm, the optimiser steps with lr(t), the constraint is imposed. A non-finite
-/// loss or gradient norm, or a loss above the limit, is divergence: a result. Throws UserError (bad
+/// loss or gradient norm, a loss above the limit, or a non-finite validation loss at the end is
+/// divergence: a result. Throws UserError (bad
 /// configuration or data), MachineError, Interrupted (after a checkpoint).
 RunResult train_run(const Json& config, const TokenSource& source, Communicator& communicator,
                     const RunOptions& options);

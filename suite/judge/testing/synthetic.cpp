@@ -57,6 +57,7 @@ RunRef planned(RunRef run, const std::string& name) {
   run.run_id = run_id_of(synthetic_config(run));
   run.name = name + "." + run.arm + "." + run.dataset + "." + std::to_string(run.token_budget) +
              ".s" + std::to_string(run.seed);
+  run.canary = run.arm;
   return run;
 }
 

@@ -1,0 +1,233 @@
+#include "suite/plan/table_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace normbench {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string joined(const Names& names) {
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+void require_known(const JsonObject& object, const std::string& key, const std::string& what,
+                   const std::string& name, const Names& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string hint = nearest(name, known);
+  object.fail(key, what, "\"" + name + "\"", "one of: " + joined(known),
+              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+}
+
+/// For rates and limits; infinity and NaN cannot come from a file.
+void require_positive(const JsonObject& object, const std::string& key, const std::string& what,
+                      double value) {
+  if (!(value > 0)) object.fail(key, what, Json(value).dump(), "a number above 0");
+}
+
+template <class T>
+void require_each_once(const JsonObject& object, const std::string& key, const std::string& what,
+                       const std::vector<T>& list) {
+  if (list.empty()) object.fail(key, "an empty list", "[]", "one " + what + " or more");
+  std::set<T> seen;
+  for (const auto& item : list)
+    if (!seen.insert(item).second)
+      object.fail(key, "a " + what + " stands twice in a list", Json(item).dump(), "each once");
+}
+
+Names arm_names(const Table& table) {
+  Names names;
+  for (const auto& arm : table.arms) names.push_back(arm.name);
+  return names;
+}
+
+Names tier_names(const Table& table) {
+  Names names;
+  for (const auto& tier : table.tiers) names.push_back(tier.name);
+  return names;
+}
+
+int64_t batch_of(const Setting& s, const std::string& arm) {
+  const auto own = s.arm_batch_sequences.find(arm);
+  return own == s.arm_batch_sequences.end() ? s.batch_sequences : own->second;
+}
+
+void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch,
+                  int64_t context) {
+  const int64_t step_tokens = batch * context;
+  if (budget > 0 && budget % step_tokens == 0) return;
+  const int64_t below = budget / step_tokens * step_tokens;
+  o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
+         "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) +
+             " tokens = " + std::to_string(step_tokens),
+         "the nearest ones are " + std::to_string(below) + " and " +
+             std::to_string(below + step_tokens));
+}
+
+/// An arm with a batch of its own trains in micro-batches of the setting's, or in one of its own.
+void check_batch(const JsonObject& o, const std::string& key, int64_t batch, int64_t micro) {
+  if (batch > 0 && micro > 0 && batch % std::min(batch, micro) == 0) return;
+  o.fail(key, "a batch is not a whole number of micro-batches",
+         std::to_string(batch) + " and " + std::to_string(micro));
+}
+
+void check_rates(const JsonObject& o, const Setting& s) {
+  for (const auto& [arm, rates] : s.peak_lr) {
+    const std::string key = "peak_lr/" + arm;
+    std::vector<int64_t> budgets;
+    for (const auto& [budget, rate] : rates) {
+      if (budget <= 0) o.fail(key, "not a token budget", std::to_string(budget), "above 0");
+      require_positive(o, key, "a learning rate must be positive", rate);
+      budgets.push_back(budget);
+    }
+    require_each_once(o, key, "token budget", budgets);
+  }
+}
+
+void check_sweep(const JsonObject& o, const Setting& s, const Names& arms, int64_t context) {
+  if (!o.has("sweep")) return;
+  check_seeds(o, "sweep/seeds", s.sweep.seeds);
+  if (s.sweep.grid.empty()) o.fail("sweep/grid", "a sweep of nothing", "{}", "an arm or more");
+  for (const auto& [arm, budgets] : s.sweep.grid) {
+    require_known(o, "sweep/grid", "no such arm", arm, arms);
+    for (const auto& [budget, rates] : budgets) {
+      const std::string key = "sweep/grid/" + arm + "/" + std::to_string(budget);
+      check_budget(o, key, budget, batch_of(s, arm), context);
+      require_each_once(o, key, "learning rate", rates);
+      for (const double rate : rates)
+        require_positive(o, key, "a learning rate must be positive", rate);
+    }
+  }
+  for (const int64_t seed : s.sweep.seeds)
+    if (std::find(s.seeds.begin(), s.seeds.end(), seed) != s.seeds.end())
+      o.fail("sweep/seeds", "a seed of the sweep is also a seed of the verdict",
+             std::to_string(seed), "disjoint seeds: a rate chosen on a seed flatters that seed");
+}
+
+void check_verdict_runs(const JsonObject& o, const Setting& s, int64_t context) {
+  if (!o.has("token_budgets")) return;  // a sweep alone
+  check_seeds(o, "seeds", s.seeds);
+  require_each_once(o, "token_budgets", "token budget", s.token_budgets);
+  if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()))
+    o.fail("token_budgets", "the ladder is not in rising order");
+  for (const auto& rates : s.peak_lr)
+    for (const int64_t budget : s.token_budgets)
+      check_budget(o, "token_budgets", budget, batch_of(s, rates.first), context);
+}
+
+/// Names of settings that a claim may be about: those of the tiers that judge it.
+Names settings_of(const Table& table, const Names& tiers) {
+  Names names;
+  for (const auto& tier : table.tiers)
+    if (tiers.empty() || std::find(tiers.begin(), tiers.end(), tier.name) != tiers.end())
+      for (const auto& setting : tier.settings) names.push_back(setting.name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Names list_of_tiers(const JsonObject& object, const Table& table) {
+  const auto tiers = object.required<Names>("tiers");
+  require_each_once(object, "tiers", "tier", tiers);
+  for (const auto& tier : tiers)
+    require_known(object, "tiers", "this table has no such tier", tier, tier_names(table));
+  return tiers;
+}
+
+void check_claim(const JsonObject& claim, const Table& table) {
+  const Names arms = arm_names(table);
+  for (const char* role : {"challenger", "reference", "arm"})
+    if (claim.has(role))
+      require_known(claim, role, "no such arm", claim.required<std::string>(role), arms);
+  if (claim.has("arms"))
+    for (const auto& arm : claim.required<Names>("arms"))
+      require_known(claim, "arms", "no such arm", arm, arms);
+  if (claim.has("challenger") && claim.has("reference") &&
+      claim.raw("challenger") == claim.raw("reference"))
+    claim.fail("reference", "a claim compares an arm with itself", claim.raw("reference").dump(),
+               "another arm than the challenger");
+  if (claim.has("measurement")) table.measurement(claim.required<std::string>("measurement"));
+  Names tiers;
+  if (claim.has("tiers")) tiers = list_of_tiers(claim, table);
+  if (claim.has("datasets")) {
+    const auto settings = claim.required<Names>("datasets");
+    require_each_once(claim, "datasets", "setting", settings);
+    for (const auto& setting : settings)
+      require_known(claim, "datasets", "no such setting in the tiers of this claim", setting,
+                    settings_of(table, tiers));
+  }
+  if (claim.has("out_of_scale") && claim.raw("out_of_scale").is_object())
+    list_of_tiers(claim.object("out_of_scale"), table);
+}
+
+}  // namespace
+
+void check_seeds(const JsonObject& object, const std::string& key,
+                 const std::vector<int64_t>& seeds) {
+  require_each_once(object, key, "seed", seeds);
+  for (const int64_t seed : seeds)
+    if (seed < 0) object.fail(key, "not a seed", std::to_string(seed), "0 or more");
+}
+
+void check_setting(const JsonObject& o, const Setting& s, const Table& table, const Json& sizes) {
+  Names known_sizes;
+  for (const auto& item : sizes.items()) known_sizes.push_back(item.key());
+  require_known(o, "size", "no such size in sizes.json", s.size, known_sizes);
+  const int64_t context = sizes[s.size]["context"].get<int64_t>();
+  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 ||
+      s.batch_sequences % s.micro_batch_sequences != 0)
+    o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
+           std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
+  if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
+    o.fail("validation_tokens", "not a multiple of the context",
+           std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
+  require_positive(o, "clip_norm", "a clipping norm must be positive", s.clip_norm);
+  require_positive(o, "divergence_loss_above", "a limit that every loss exceeds",
+                   s.divergence_loss_above);
+  const Names arms = arm_names(table);
+  for (const auto& [arm, batch] : s.arm_batch_sequences) {
+    require_known(o, "arm_batch_sequences", "no such arm", arm, arms);
+    check_batch(o, "arm_batch_sequences/" + arm, batch, s.micro_batch_sequences);
+  }
+  for (const auto& item : s.peak_lr) require_known(o, "peak_lr", "no such arm", item.first, arms);
+  check_rates(o, s);
+  check_sweep(o, s, arms, context);
+  check_verdict_runs(o, s, context);
+}
+
+void check_tier(const JsonObject& o, const Tier& tier) {
+  require_known(o, "device", "unknown device", tier.device, {"cpu", "cuda"});
+  require_known(o, "precision", "unknown precision", tier.precision, {"fp32", "bf16-mixed"});
+  if (tier.threads < 1)
+    o.fail("threads", "at least one thread is needed", std::to_string(tier.threads), "1 or more");
+  if (tier.noise.is_null()) return;
+  const JsonObject noise = o.object("noise");
+  for (const char* key : {"loss_sd", "slope_nats_per_doubling"})
+    require_positive(noise, key, "nothing can be computed from it", noise.required<double>(key));
+  noise.required<std::string>("source");
+  noise.finish();
+}
+
+void check_claims(const JsonObject& object, const Table& table) {
+  object.for_each_element("claims", [&](const JsonObject& claim) { check_claim(claim, table); });
+}
+
+void check_texts(const JsonObject& object) {
+  const auto texts = [](const JsonObject& o, const Names& keys) {
+    for (const auto& key : keys) o.required<std::string>(key);
+    o.finish();
+  };
+  texts(object.object("source"), {"paper", "where", "values"});
+  object.for_each_element("deviations", [&](const JsonObject& deviation) {
+    texts(deviation, {"what", "paper", "here", "why"});
+  });
+  object.for_each_element("not_tested", [&](const JsonObject& omitted) {
+    texts(omitted, {"what", "why"});
+  });
+}
+
+}  // namespace normbench

@@ -1,0 +1,103 @@
+// Every slip in a table file is an error of `normbench plan`, with file and path.
+#include "suite/plan/testing/small_table.h"
+
+namespace normbench {
+namespace {
+
+using namespace testing::small_table;
+
+/// Each test spoils the good table in one place and expects words of the message.
+class TableChecks : public PlanTest {
+ protected:
+  std::string refusal_of_runs(const std::string& pointer, const Json& value) const {
+    try {
+      runs(read_with(pointer, value));
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+};
+
+TEST_F(TableChecks, RatesAndLimitsArePositive) {
+  expect_refusal(kSetting + "/peak_lr/a", Json::array(), "peak_lr/a");
+  expect_refusal(kSetting + "/peak_lr/a/0/1", -1, "a learning rate must be positive");
+  expect_refusal(kSetting + "/peak_lr/a/0/0", 0, "not a token budget");
+  expect_refusal(kSetting + "/sweep/grid/a/1280", {0.02, 0.0}, "a learning rate must be positive");
+  expect_refusal(kSetting + "/clip_norm", 0, "a clipping norm must be positive");
+  expect_refusal(kSetting + "/divergence_loss_above", 0, "a limit that every loss exceeds");
+  expect_refusal(kSetting + "/arm_batch_sequences", {{"b", 0}}, "whole number of micro-batches");
+  expect_refusal(kSetting + "/arm_batch_sequences", {{"b", 3}}, "whole number of micro-batches");
+}
+
+TEST_F(TableChecks, ListsAreNotEmptyAndNameNothingTwice) {
+  expect_refusal(kSetting + "/seeds", Json::array(), "an empty list");
+  expect_refusal(kSetting + "/seeds", {0, 0}, "a seed stands twice");
+  expect_refusal(kSetting + "/seeds", {-1}, "not a seed");
+  expect_refusal(kSetting + "/token_budgets", {1280, 1280}, "a token budget stands twice");
+  expect_refusal(kSetting + "/peak_lr/a/1/0", 1280, "a token budget stands twice");
+  expect_refusal(kSetting + "/sweep/seeds", Json::array(), "an empty list");
+  expect_refusal(kSetting + "/sweep/grid", Json::object(), "a sweep of nothing");
+  expect_refusal(kSetting + "/sweep/grid/a/1280", Json::array(), "an empty list");
+  expect_refusal(kSetting + "/sweep/grid/a/1280", {0.02, 0.02}, "a learning rate stands twice");
+}
+
+TEST_F(TableChecks, ATierNamesADeviceAPrecisionAndAThread) {
+  expect_refusal("/tiers/smoke/device", "tpu", "one of: cpu, cuda");
+  expect_refusal("/tiers/smoke/precision", "fp16", "one of: fp32, bf16-mixed");
+  expect_refusal("/tiers/smoke/threads", 0, "at least one thread");
+  expect_refusal("/tiers/smoke/noise", {{"loss_sd", 0.1}}, "/tiers/smoke/noise");
+  const Json noise = {{"loss_sd", 0.0}, {"slope_nats_per_doubling", 0.3}, {"source", "s"}};
+  expect_refusal("/tiers/smoke/noise", noise, "loss_sd");
+}
+
+TEST_F(TableChecks, AWordThatIsNoneOfTheChoicesIsAnErrorWithTheNearest) {
+  EXPECT_NE(refusal_of_runs("/arms/a/model_options", {{"init", "literall"}})
+                .find("did you mean \"literal\"?"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of_runs("/arms/a/model_options", {{"init", "literal"}}), "accepted");
+  EXPECT_NE(refusal_of_runs("/arms/a/probes", {"row_nrom"}).find("did you mean \"row_norm\"?"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_runs("/arms/a/probes", {"row_norm", "row_norm"}).find("twice"),
+            std::string::npos);
+}
+
+TEST_F(TableChecks, AClaimThatNamesWhatIsNotThereDoesNotVanish) {
+  expect_refusal("/claims/0/datasets", {"onne"}, "did you mean \"one\"?");
+  expect_refusal("/claims/0/datasets", Json::array(), "an empty list");
+  expect_refusal("/claims/0/tiers", {"smok"}, "did you mean \"smoke\"?");
+  expect_refusal("/claims/0/tiers", {"cpu"}, "this table has no such tier");
+  expect_refusal("/claims/0/tiers", Json::array(), "an empty list");
+  expect_refusal("/claims/0/out_of_scale", {{"why", "w"}, {"tiers", {"smok"}}},
+                 "/claims/0/out_of_scale/tiers");
+  expect_refusal("/claims/0/reference", "b", "compares an arm with itself");
+  EXPECT_NO_THROW(read_with("/claims/0/datasets", {"one"}));
+}
+
+TEST_F(TableChecks, AClaimOfOneTierNamesSettingsOfThatTier) {
+  Json table = table_file();
+  table["tiers"]["paper"] = table["tiers"]["smoke"];
+  table["tiers"]["paper"]["settings"] = {{"large", table["tiers"]["smoke"]["settings"]["one"]}};
+  table["claims"][0]["datasets"] = {"large"};
+  EXPECT_NO_THROW(read(table));
+  table["claims"][0]["tiers"] = {"smoke"};
+  EXPECT_THROW(read(table), UserError);
+}
+
+TEST_F(TableChecks, OptionsAreAnObject) {
+  expect_refusal("/arms/a/model_options", "qk_norm", "/arms/a/model_options");
+  expect_refusal("/arms/a/schedule_options", Json::array(), "an object");
+  Json table = table_file();
+  table["measurements"] = {{"largest", {{"label", "L"}, {"task", "spectrum"}}}};
+  table["tiers"]["smoke"]["measurements"] = {{"largest", {{"seeds", {0}}, {"options", 3}}}};
+  EXPECT_THROW(read(table), UserError);
+}
+
+TEST_F(TableChecks, WhatALedgerPrintsIsText) {
+  expect_refusal("/source", Json::object(), "/source/paper");
+  expect_refusal("/deviations", Json::array({{{"what", "width"}}}), "/deviations/0/paper");
+  expect_refusal("/not_tested", Json::array({"speed"}), "/not_tested/0");
+}
+
+}  // namespace
+}  // namespace normbench
