@@ -32,11 +32,15 @@ torch::Tensor angles(const torch::Tensor& a, const torch::Tensor& b, int64_t axi
 /// Rows, columns, an embedding and a free matrix, all with the same need to turn.
 std::vector<ParameterGroup> toy_groups(torch::ScalarType type = torch::kFloat) {
   std::vector<ParameterGroup> groups = {
-      {.name = "rows", .constraint = RowConstraint::kUnit, .axis = 1},
-      {.name = "columns", .constraint = RowConstraint::kUnit, .axis = 0},
-      {.name = "embed.weight", .constraint = RowConstraint::kUnit, .axis = 1, .embedding = true},
-      {.name = "bound", .constraint = RowConstraint::kBound, .axis = 1},
-      {.name = "free"},
+      {.name = "rows", .tensor = {}, .constraint = RowConstraint::kUnit, .axis = 1},
+      {.name = "columns", .tensor = {}, .constraint = RowConstraint::kUnit, .axis = 0},
+      {.name = "embed.weight",
+       .tensor = {},
+       .constraint = RowConstraint::kUnit,
+       .axis = 1,
+       .embedding = true},
+      {.name = "bound", .tensor = {}, .constraint = RowConstraint::kBound, .axis = 1},
+      {.name = "free", .tensor = {}},
   };
   double phase = 0;
   for (auto& group : groups) {

@@ -21,8 +21,7 @@ double mean_rate_of(const Json& arm, double peak) {
 }
 
 TEST(EqualAreaTable, EveryPeakGivesTheAreaOfTheCosine) {
-  const Json table =
-      read_json(std::string(NORMBENCH_SOURCE_DIR) + "/suite/tables/ngpt/log_decay.json");
+  const Json table = read_json(NORMBENCH_SOURCE_DIR "/suite/tables/ngpt/log_decay.json");
   int settings = 0;
   for (const auto& [tier, content] : table.at("tiers").items()) {
     if (!content.at("settings").contains("equal_area")) continue;

@@ -93,9 +93,10 @@ TEST(ScheduleShape, EqualAreaPeaksGiveEqualSums) {
       const double peak = equal_area_peak(shape_of(s, kSteps), shape_of(reference, kSteps), 0.02);
       EXPECT_NEAR(mean_rate(shape_of(s, kSteps), peak),
                   mean_rate(shape_of(reference, kSteps), 0.02), 1e-16);  // rounding of 0.02
-      if (&reference == &schedules()[1])
+      if (&reference == &schedules()[1]) {
         EXPECT_NEAR(summed_mean(s, kSteps, peak) / summed_mean(reference, kSteps, 0.02), 1, 1e-6)
             << s.name;
+      }
     }
 }
 

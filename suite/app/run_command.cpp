@@ -123,7 +123,7 @@ int run_command(const Project& project, const RunCommand& request) {
                                         canonical(run.config),
                                         "--canary",
                                         canonical(run.canary)};
-  if (request.keep_checkpoints) arguments.push_back("--keep-checkpoints");
+  if (request.keep_checkpoints) arguments.emplace_back("--keep-checkpoints");
   return call_worker(project, arguments);
 }
 

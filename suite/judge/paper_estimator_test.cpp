@@ -10,8 +10,7 @@ namespace normbench {
 namespace {
 
 const Json& published() {
-  static const Json file =
-      read_json(std::string(NORMBENCH_SOURCE_DIR) + "/baselines/published/angpt.json");
+  static const Json file = read_json(NORMBENCH_SOURCE_DIR "/baselines/published/angpt.json");
   return file;
 }
 

@@ -66,7 +66,7 @@ int64_t layers_with_every_kind(const std::string& pattern) {
 
 /// Options are an arm's own and made for its size. Where one counts parts of the model, the micro
 /// model gets a number that it can have and that still runs all of the arm's code.
-void fit_model_(Json& canary, const Json& real_size) {
+void fit_model(Json& canary, const Json& real_size) {
   Json &options = canary["model_options"], &size = canary["size"];
   if (options.contains("pattern"))  // every kind of layer
     size["num_layers"] = std::max(size["num_layers"].get<int64_t>(),
@@ -82,7 +82,7 @@ void fit_model_(Json& canary, const Json& real_size) {
 
 /// A warm-up that the canary is too short for becomes half of it, or what the decay at its end
 /// leaves.
-void fit_schedule_(Json& options) {
+void fit_schedule(Json& options) {
   if (options.value("warmup_steps", int64_t{0}) < kCanarySteps) return;
   const int64_t decay =
       std::llround(options.value("decay_fraction", 0.0) * static_cast<double>(kCanarySteps));
@@ -107,8 +107,8 @@ Json canary_config(const Json& config, const Json& micro_size) {
   canary["divergence"] = {{"loss_above", 100.0}};
   canary["seed"] = 0;
   canary.erase("probes");
-  fit_model_(canary, config.at("size"));
-  fit_schedule_(canary["schedule_options"]);
+  fit_model(canary, config.at("size"));
+  fit_schedule(canary["schedule_options"]);
   return canary;
 }
 
