@@ -1,14 +1,35 @@
 #include "suite/app/canaries.h"
 
+#include <csignal>
 #include <filesystem>
 
 #include "suite/app/doctor_command.h"
 #include "suite/app/run_command.h"
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
+#include "suite/base/interrupt.h"
 #include "suite/base/record_digest.h"
 
 namespace normbench {
+namespace {
+
+/// The worker has said what went wrong; whose fault it is (the machine's, a person's Ctrl-C, the
+/// build's) stays what it was.
+void refuse_failed_canaries(const PlannedTier& planned, int code) {
+  stop_if_interrupted();
+  if (code == kExitInterrupted || code == 128 + SIGTERM)
+    throw Interrupted("interrupted while the canaries ran; the same command goes on from there");
+  if (code == kExitOk) return;
+  const ErrorText text = {.what =
+                              "this build cannot run its canaries, so that nobody can say "
+                              "whether the records are of this build",
+                          .where = planned.table->file + ", tier " + planned.tier->name,
+                          .found = "normbench-worker ended with " + std::to_string(code)};
+  if (code == kExitMachine) throw MachineError(text);
+  throw UserError(text);
+}
+
+}  // namespace
 
 std::string canary_id(const PlannedRun& run) { return run_id_of(run.canary); }
 
@@ -18,10 +39,10 @@ std::map<std::string, CanaryResult> known_canaries(const Project& project,
   if (!std::filesystem::exists(project.worker())) return known;
   const std::string build_id = xxh3_file(project.worker());
   for (const auto& run : planned.runs) {
-    const std::string id = canary_id(run), file = project.canaries() + "/" + id + ".json";
-    if (known.contains(id) || !std::filesystem::exists(file)) continue;
-    const Json canary = read_json(file);
-    if (canary.value("build_id", "") == build_id) known[id] = read_canary(canary);
+    const std::string id = canary_id(run);
+    if (known.contains(id)) continue;
+    if (const auto canary = remembered_canary(project.canaries() + "/" + id + ".json", build_id))
+      known[id] = *canary;
   }
   return known;
 }
@@ -40,11 +61,7 @@ void run_missing_canaries(const Project& project, const PlannedTier& planned,
   if (missing.empty()) return;
   std::vector<std::string> arguments = {"canary", "--cache", project.cache()};
   for (const auto& [id, config] : missing) arguments.insert(arguments.end(), {"--canary", config});
-  if (const int code = run_worker(project, arguments); code != 0)
-    throw UserError({.what = "this build cannot run its canaries, so that nobody can say whether "
-                             "the records are of this build",
-                     .where = planned.table->file + ", tier " + planned.tier->name,
-                     .found = "normbench-worker ended with " + std::to_string(code)});
+  refuse_failed_canaries(planned, run_worker(project, arguments));
 }
 
 }  // namespace normbench

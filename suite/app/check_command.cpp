@@ -7,19 +7,50 @@
 #include "suite/app/canaries.h"
 #include "suite/app/doctor_command.h"
 #include "suite/app/required.h"
+#include "suite/base/log.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
+#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
 
-/// Several tables of one tier share the false-alarm rate.
+/// Several tables of one tier share the false-alarm rate. One that cannot be read has no checks to
+/// share it with until it is mended, and must not take the gate of the others with it: it is named.
 size_t family_of_tier(const Project& project, const std::string& tier) {
-  const Plan plan(project, "", tier);
   size_t family = 0;
-  for (const auto& planned : plan.tiers())
-    family += regression_family(table_input(project, planned));
+  for (const auto& file : table_files(project.tables())) {
+    try {
+      const Json table = read_json(file.path);
+      if (!table.contains("tiers") || !table["tiers"].contains(tier)) continue;
+      const Plan plan(project, file.name, tier);
+      family += regression_family(table_input(project, plan.tiers().front()));
+    } catch (const UserError& e) {
+      log_warning(file.name + " is not counted among the checks of tier " + tier + ": " + e.what());
+    }
+  }
   return family;
+}
+
+/// A mistyped name must not look like a check that has nothing to compare.
+void check_names(const JudgeInput& input, const std::string& arm, const std::string& metric) {
+  std::vector<std::string> known;
+  for (const auto& a : input.arms) known.push_back(a.name);
+  for (const auto& m : input.measurements) known.push_back(m.name);
+  if (std::find(known.begin(), known.end(), arm) == known.end()) {
+    const std::string hint = nearest(arm, known);
+    throw UserError({.what = "no such arm or measurement",
+                     .where = input.table_file + ", tier " + input.tier,
+                     .found = "\"" + arm + "\"",
+                     .expected = "one of: " + join(known, ", "),
+                     .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+  }
+  const auto metrics = regression_metrics(input, arm);
+  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
+    throw UserError({.what = arm + " has no regression check of this metric",
+                     .where = input.table_file + ", tier " + input.tier,
+                     .found = "\"" + metric + "\"",
+                     .expected = metrics.empty() ? "no check of it" : join(metrics, " or ")});
 }
 
 int exit_code(const CheckResult& result, const PlannedTier& planned) {
@@ -32,16 +63,18 @@ int exit_code(const CheckResult& result, const PlannedTier& planned) {
 
 /// The smoke tier runs everywhere, so that its baseline is part of every checkout and its absence
 /// is red. The other tiers are measured by whoever has the hours.
-std::string no_baseline_text(const Project& project, const JudgeInput& input) {
+std::string no_baseline_text(const Project& project, const PlannedTier& planned) {
+  const JudgeInput input = table_input(project, planned);
   if (input.tier == "smoke" || is_required("baseline")) return "";
   if (std::filesystem::exists(baseline_path(input, project.baselines()))) return "";
   std::string text =
       "there is no baseline of " + input.paper + "." + input.table + " at tier " + input.tier +
       " to compare with.\n  Make it from records on this machine:  " + bless_command(input);
-  const std::string published = project.published(input.paper, input.table, input.tier);
-  if (std::filesystem::exists(published))
-    text += "\n  or from the published ones:  " + bless_command(input) + " --runs " + published +
-            "/runs";
+  const std::string published = project.published(input.paper, input.table, input.tier) + "/runs";
+  // A baseline needs every run that verdicts read; published may be a part of them.
+  if (std::all_of(planned.runs.begin(), planned.runs.end(),
+                  [&](const PlannedRun& run) { return run.sweep || has_record(run, published); }))
+    text += "\n  or from the published ones:  " + bless_command(input) + " --runs " + published;
   return text;
 }
 
@@ -55,7 +88,7 @@ std::string nothing_to_compare(const Project& project, const PlannedTier& planne
                           .todo = "check the driver (nvidia-smi)"});
     return "there is neither a GPU nor a record of tier " + planned.tier->name + " here";
   }
-  return no_baseline_text(project, table_input(project, planned));
+  return no_baseline_text(project, planned);
 }
 
 }  // namespace
@@ -63,11 +96,13 @@ std::string nothing_to_compare(const Project& project, const PlannedTier& planne
 int check_command(const Project& project, const PlannedTier& planned, const JudgeCommand& request) {
   const std::string runs = request.runs_folder.empty() ? project.runs() : request.runs_folder;
   const std::string& arm = request.regression_arm;
-  if (!arm.empty())
+  if (!arm.empty()) {
+    check_names(claims_input(project, planned), arm, request.metric);
     if (const auto why = nothing_to_compare(project, planned, runs); !why.empty()) {
       std::cout << "skipped: " << why << "\n";
       return kExitSkipped;
     }
+  }
   // A loss hangs on its own arm's records, a verdict on those of others too.
   const bool of_one_arm = !arm.empty() && request.metric == "validation_loss";
   run_missing_canaries(project, planned, [&](const PlannedRun& run) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "suite/app/testing/process.h"
 #include "suite/base/files.h"
@@ -227,6 +228,31 @@ TEST(CommandLine, ANumberThatJsonCannotHoldIsAnErrorWithItsLine) {
   expect_error(checkout.normbench({"plan"}), 2, "convergence.json:");
 }
 
+TEST(CommandLine, APatternOfLayersIsReadBeforeAnythingRuns) {
+  const Checkout checkout;
+  Json table = checkout.table();
+  Json& arm = table["arms"]["angpt"];
+  arm["model"] = "ngpt_hybrid";
+  for (const char* pattern : {"", "MX"}) {
+    arm["model_options"] = {{"pattern", pattern}};
+    checkout.set_table(table);
+    expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2,
+                 "/arms/angpt/model_options/pattern");
+  }
+}
+
+TEST(CommandLine, ACrossingIsNotReadOffOneBudget) {
+  const Checkout checkout;
+  const std::string file = checkout.path() + "/suite/tables/ngpt/token_ratio.json";
+  Json table = read_json(file);
+  auto& settings = table["tiers"]["smoke"]["settings"];
+  ASSERT_EQ(settings.size(), 1u);
+  Json& budgets = settings.begin().value()["token_budgets"];
+  budgets = Json::array({budgets.front()});
+  write_json(file, table);
+  expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, "on one budget");
+}
+
 std::vector<std::string> regression_check(const std::string& tier, const std::string& table,
                                           const std::string& arm, const std::string& metric) {
   return {"judge", "--tier", tier, "--only", table, "--regression", arm, "--metric", metric};
@@ -239,14 +265,48 @@ TEST(CommandLine, WithoutABaselineTheSmokeTierIsRedAndALongTierIsSkipped) {
     return regression_check(tier, "angpt.convergence", "angpt", "validation_loss");
   };
   EXPECT_EQ(checkout.normbench(check("smoke")).exit_code, 1);
+  std::filesystem::create_directories(checkout.path() +
+                                      "/results/published/angpt.convergence.cpu/runs");
   const auto skipped = checkout.normbench(check("cpu"));
   EXPECT_EQ(skipped.exit_code, 77) << skipped.out << skipped.err;
   EXPECT_NE(skipped.out.find("bless --tier cpu --only angpt.convergence"), std::string::npos)
       << skipped.out;
+  EXPECT_EQ(skipped.out.find("--runs"), std::string::npos)
+      << "what is published is no whole tier: " << skipped.out;
   auto required = check("cpu");
   required.insert(required.begin(), {"/usr/bin/env", "NORMBENCH_REQUIRE=baseline", kProgram,
                                      "--root", checkout.path()});
   EXPECT_EQ(run_program(required).exit_code, 1);
+}
+
+TEST(CommandLine, AMistypedCheckIsNoSkippedOne) {
+  const Checkout checkout;
+  std::filesystem::remove_all(checkout.path() + "/baselines/measured");
+  expect_error(
+      checkout.normbench(regression_check("cpu", "angpt.convergence", "angtp", "validation_loss")),
+      2, "did you mean \"angpt\"?");
+  expect_error(checkout.normbench(regression_check("cpu", "angpt.convergence", "angpt", "loss")), 2,
+               "no regression check of this metric");
+}
+
+TEST(CommandLine, AMistypedVariableIsAnError) {
+  const auto with = [](const std::string& variable) {
+    return run_program({"/usr/bin/env", variable, kProgram, "plan", "--tier", "smoke"},
+                       NORMBENCH_SOURCE_DIR);
+  };
+  expect_error(with("NORMBENCH_REQUIRE=gpu,baselin"), 2, "did you mean \"baseline\"?");
+  expect_error(with("NORMBENCH_ROOT="), 2, "NORMBENCH_ROOT");
+  EXPECT_EQ(with("NORMBENCH_REQUIRE=gpu,baseline").exit_code, 0);
+}
+
+TEST(CommandLine, ATableThatCannotBeReadDoesNotTakeTheGateOfAnother) {
+  const Checkout checkout;
+  write_file_atomically(checkout.path() + "/suite/tables/ngpt/lgp.json", "{");
+  const auto result = checkout.normbench(
+      regression_check("smoke", "angpt.convergence", "angpt", "validation_loss"));
+  EXPECT_EQ(result.exit_code, 1) << "red, for want of records: " << result.err;
+  EXPECT_NE((result.out + result.err).find("ngpt.lgp is not counted"), std::string::npos)
+      << result.out << result.err;
 }
 
 TEST(CommandLine, AGpuTierWithoutGpuAndRecordsIsSkippedVisibly) {
@@ -264,35 +324,148 @@ TEST(CommandLine, AGpuTierWithoutGpuAndRecordsIsSkippedVisibly) {
   }
 }
 
-TEST(CommandLine, ARecordOfAnOlderBuildIsRedAlsoRightAfterTheRebuild) {
-  const Checkout checkout;
-  const std::string runs = checkout.path() + "/results/runs";
+/// Two records of a measurement, made here, in a second.
+void measure(const Checkout& checkout) {
   for (const char* seed : {"0", "1"})
     ASSERT_EQ(
         checkout
             .normbench({"run", std::string("run.simplegpt.hessian.smoke.hessian_scaling.s") + seed})
             .exit_code,
         0);
-  const auto check = [&] {
-    return checkout.normbench(
-        regression_check("smoke", "simplegpt.hessian", "hessian_scaling", "verdict"));
-  };
+}
+
+std::vector<std::string> check_of_measurement() {
+  return regression_check("smoke", "simplegpt.hessian", "hessian_scaling", "verdict");
+}
+
+/// Makes a whole record of a build that computed something else.
+void make_stale(const std::string& folder) {
+  size_t cut = 0;
+  Json manifest = read_json(folder + "/manifest.json");
+  manifest["numeric_digest"] = "of an older build";
+  write_json(folder + "/manifest.json", manifest);
+  write_json(folder + "/summary.json",
+             sealed_summary(manifest, read_record_lines(folder + "/steps.jsonl.zst", &cut),
+                            read_json(folder + "/summary.json")));
+}
+
+std::vector<std::string> folders_of(const std::string& runs) {
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(runs))
+    folders.push_back(entry.path().string());
+  return folders;
+}
+
+TEST(CommandLine, ARecordOfAnOlderBuildIsRedAlsoRightAfterTheRebuild) {
+  const Checkout checkout;
+  const std::string runs = checkout.path() + "/results/runs";
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  const auto check = [&] { return checkout.normbench(check_of_measurement()); };
   EXPECT_EQ(check().out.find("is stale"), std::string::npos) << check().out;
-  for (const auto& entry : std::filesystem::directory_iterator(runs)) {
-    const std::string folder = entry.path().string();
-    size_t cut = 0;
-    Json manifest = read_json(folder + "/manifest.json");
-    manifest["numeric_digest"] = "of an older build";
-    write_json(folder + "/manifest.json", manifest);
-    write_json(folder + "/summary.json",
-               sealed_summary(manifest, read_record_lines(folder + "/steps.jsonl.zst", &cut),
-                              read_json(folder + "/summary.json")));
-  }
+  for (const auto& folder : folders_of(runs)) make_stale(folder);
   // After a rebuild no canary is known, and the check must find out by itself.
   std::filesystem::remove_all(checkout.path() + "/results/cache/canary");
   const auto result = check();
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_NE(result.out.find("is stale"), std::string::npos) << result.out;
+}
+
+TEST(CommandLine, ADamagedCanaryIsRunAgain) {
+  const Checkout checkout;
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  const auto whole = checkout.normbench(check_of_measurement());
+  const std::string canaries = checkout.path() + "/results/cache/canary";
+  for (const char* damaged : {"{", "[]"}) {
+    int spoilt = 0;
+    for (const auto& file : folders_of(canaries))
+      if (file.ends_with(".json")) {
+        write_file_atomically(file, damaged);
+        ++spoilt;
+      }
+    ASSERT_GT(spoilt, 0);
+    const auto again = checkout.normbench(check_of_measurement());
+    EXPECT_EQ(again.exit_code, whole.exit_code) << damaged << again.err;
+    EXPECT_EQ(again.out, whole.out) << damaged;
+  }
+}
+
+TEST(CommandLine, ACheckEndsAsItsCanariesDo) {
+  const Checkout checkout;
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  // The program beside a worker that does nothing but end.
+  const TemporaryFolder programs(TemporaryFolder::kDisk);
+  const std::string program = programs.path("normbench"),
+                    worker = programs.path("normbench-worker");
+  std::filesystem::copy_file(kProgram, program);
+  std::filesystem::copy_file(NORMBENCH_PROGRAMS "/registry.json", programs.path("registry.json"));
+  for (const int code : {2, 3, 130}) {
+    write_file_atomically(worker, "#!/bin/sh\nexit " + std::to_string(code) + "\n");
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    auto check = check_of_measurement();
+    check.insert(check.begin(), {program, "--root", checkout.path()});
+    const auto result = run_program(check);
+    EXPECT_EQ(result.exit_code, code) << result.out << result.err;
+  }
+}
+
+/// What a test must find unchanged: every file below a folder, with its bytes.
+std::map<std::string, std::string> files_below(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[entry.path().string()] = read_file(entry.path().string());
+  return files;
+}
+
+TEST(CommandLine, PublishingNeverReplacesARecordByOneThatCannotBeBelieved) {
+  const Checkout checkout;
+  const std::string own = checkout.path() + "/results/runs",
+                    published = checkout.path() + "/results/published/simplegpt.hessian.smoke";
+  const auto publish = [&] {
+    return checkout.normbench({"publish", "--tier", "smoke", "--only", "simplegpt.hessian"});
+  };
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  const auto first = publish();
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const auto good = files_below(published);
+  ASSERT_EQ(good.size(), 2u * 3 + 2) << "two records, the ledger as text and as JSON";
+
+  const std::string record = folders_of(own).front();
+  const std::string steps = record + "/steps.jsonl.zst", whole = read_file(steps);
+  write_file_atomically(steps, whole.substr(0, whole.size() / 2));
+  expect_error(publish(), 2, "is damaged");
+  EXPECT_EQ(files_below(published), good);
+
+  write_file_atomically(steps, whole);
+  make_stale(record);
+  const auto stale = publish();
+  expect_error(stale, 2, "is stale");
+  expect_error(stale, 2, "run.simplegpt.hessian.smoke.hessian_scaling.s");
+  EXPECT_EQ(files_below(published), good);
+
+  std::filesystem::remove_all(own);  // absent is fine: published earlier
+  const auto kept = publish();
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_NE(kept.out.find("2 of them published before"), std::string::npos) << kept.out;
+  EXPECT_EQ(files_below(published), good);
+
+  make_stale(folders_of(published + "/runs").front());
+  expect_error(publish(), 2, "is stale");
+  EXPECT_EQ(read_file(published + "/ledger.json"), good.at(published + "/ledger.json"));
+}
+
+TEST(CommandLine, TuneWritesOnlyRatesThatARunTrainsWith) {
+  const Checkout checkout;
+  const auto tune = [&](const std::string& tier, const std::string& table,
+                        const std::string& runs) {
+    return checkout.normbench({"tune", "--write", "--tier", tier, "--only", table, "--runs", runs});
+  };
+  const std::string file = checkout.path() + "/suite/tables/simplegpt/lr_stability.json",
+                    before = read_file(file);
+  expect_error(tune("cpu", "simplegpt.lr_stability",
+                    NORMBENCH_SOURCE_DIR "/results/published/simplegpt.lr_stability.cpu/runs"),
+               2, "no rate is wanted");
+  EXPECT_EQ(read_file(file), before);
+  expect_error(tune("smoke", "simplegpt.hessian", checkout.path()), 2, "plans no sweep");
 }
 
 TEST(CommandLine, NoRecordsIsAMessageAndNotAnEmptyLedger) {

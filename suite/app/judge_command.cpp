@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "suite/app/canaries.h"
 #include "suite/app/check_command.h"
@@ -23,19 +23,8 @@
 namespace normbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string runs_of(const Project& project, const std::string& given) {
   return given.empty() ? project.runs() : given;
-}
-
-/// The one table and tier that a check or a change of a file is about.
-const PlannedTier& only_one(const Plan& plan) {
-  if (plan.tiers().size() != 1)
-    throw UserError({.what = "one table of one tier is wanted",
-                     .found = std::to_string(plan.tiers().size()) + " are selected",
-                     .todo = "say --tier TIER --only PAPER.TABLE"});
-  return plan.tiers().front();
 }
 
 /// Ledgers of what was run. A tier that nobody ran has none.
@@ -78,6 +67,25 @@ int nothing_to_judge(const Plan& plan, const std::string& runs_folder) {
   }
   std::cout << text;
   return kExitSkipped;
+}
+
+/// Settings whose sweep says the rates of their verdict runs. In a setting without token budgets
+/// the sweep itself is the experiment, and a rate in the table would be an error of it. Throws
+/// UserError when there is none.
+std::set<std::string> settings_to_tune(const PlannedTier& planned) {
+  std::set<std::string> settings;
+  bool swept = false;
+  for (const auto& setting : planned.tier->settings) {
+    if (setting.sweep.grid.empty()) continue;
+    swept = true;
+    if (!setting.token_budgets.empty()) settings.insert(setting.name);
+  }
+  if (settings.empty())
+    throw UserError(
+        {.what = swept ? "no rate is wanted: what is swept has no token_budgets to train with it"
+                       : "this tier plans no sweep that could say a rate",
+         .where = planned.table->file + ", tier " + planned.tier->name});
+  return settings;
 }
 
 /// Standard output of a command, without its last newline; "" when it fails.
@@ -132,14 +140,15 @@ int tune_command(const Project& project, const JudgeCommand& request) {
     std::cout << pretty(by_setting) << "\n";
     return kExitOk;
   }
+  const auto wanted = settings_to_tune(planned);
   if (!result.complete)
     throw UserError({.what = "the sweep is not complete",
                      .todo = "ctest --preset " + planned.tier->name + " -L kind.sweep"});
   // Ordered, so that the file keeps the order in which a person wrote it.
   const std::string file = planned.table->file;
   auto table = nlohmann::ordered_json::parse(read_file(file));
-  for (const auto& [setting, rates] : by_setting.items())
-    for (const auto& [arm, list] : rates.items())
+  for (const auto& setting : wanted)
+    for (const auto& [arm, list] : by_setting.at(setting).items())
       table["tiers"][planned.tier->name]["settings"][setting]["peak_lr"][arm] =
           nlohmann::ordered_json::parse(list.dump());
   write_file_atomically(file, pretty(table) + "\n");
@@ -160,35 +169,6 @@ int bless_command(const Project& project, const BlessCommand& request) {
     const JudgeInput input = judge_input(project, planned);
     std::cout << bless(input, runs, baseline_path(input, project.baselines()), options) << "\n";
   }
-  return kExitOk;
-}
-
-int publish_command(const Project& project, const PublishCommand& request) {
-  const Plan plan(project, request.only, request.tier);
-  const PlannedTier& planned = only_one(plan);
-  const std::string folder =
-      project.published(planned.table->paper, planned.table->name, planned.tier->name);
-  size_t copied = 0, kept = 0;
-  for (const auto& run : planned.runs) {
-    const fs::path from = project.runs() + "/" + run.run_id, to = folder + "/runs/" + run.run_id;
-    if (run.run_id.empty()) continue;
-    if (!fs::exists(from / "summary.json")) {
-      kept += fs::exists(to / "summary.json");  // published from another machine, or earlier
-      continue;
-    }
-    fs::create_directories(to);
-    for (const char* file : {"manifest.json", "steps.jsonl.zst", "summary.json"})
-      write_file_atomically((to / file).string(), read_file((from / file).string()));
-    ++copied;
-  }
-  if (copied + kept == 0)
-    throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
-  const Json ledger =
-      judge_table(judge_input(project, planned), folder + "/runs", project.baselines());
-  write_json(folder + "/ledger.json", ledger);
-  write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
-  std::cout << fmt::format("{} of {} records, {} of them published before, and the ledger: {}\n",
-                           copied + kept, planned.runs.size(), kept, folder);
   return kExitOk;
 }
 

@@ -19,7 +19,8 @@ struct JudgeCommand {
 int judge_command(const Project& project, const JudgeCommand& request);
 /// Writes the page.
 int report_command(const Project& project, const JudgeCommand& request);
-/// Learning rates from the sweep: prints them, or writes them into the table file.
+/// Learning rates from the sweep: prints them, or writes those that verdict runs want into the
+/// table file. A setting that trains its sweep alone has no use for a chosen rate.
 int tune_command(const Project& project, const JudgeCommand& request);
 
 struct BlessCommand {
@@ -29,12 +30,5 @@ struct BlessCommand {
 /// Writes baselines. Canaries that are not known are run first: records of another build are
 /// refused.
 int bless_command(const Project& project, const BlessCommand& request);
-
-struct PublishCommand {
-  std::string tier, only;
-};
-/// Copies finished records of a tier to results/published/<paper>.<table>.<tier>/ with the ledger
-/// as text and JSON.
-int publish_command(const Project& project, const PublishCommand& request);
 
 }  // namespace normbench

@@ -9,6 +9,8 @@
 #include "suite/app/judge_command.h"
 #include "suite/app/plan_command.h"
 #include "suite/app/project.h"
+#include "suite/app/publish_command.h"
+#include "suite/app/required.h"
 #include "suite/app/run_command.h"
 #include "suite/base/errors.h"
 #include "suite/base/interrupt.h"
@@ -29,6 +31,7 @@ void add_runs(CLI::App* command, std::string& folder) {
 }
 
 int run(int argc, char** argv) {
+  check_required_words();
   CLI::App app("Re-trains the tables of the papers on normalised transformers and judges them.",
                "normbench");
   app.set_version_flag("--version", NORMBENCH_VERSION);
@@ -111,7 +114,7 @@ int run(int argc, char** argv) {
 
   PublishCommand publish;
   auto* publish_app = app.add_subcommand(
-      "publish", "copy the finished records and the ledger of a tier to results/published");
+      "publish", "copy the usable records and the ledger of a tier to results/published");
   add_selection(publish_app, publish.tier, publish.only);
   publish_app->callback([&] { code = publish_command(project(), publish); });
 

@@ -49,13 +49,47 @@ void check_schedules(const PlannedTier& planned) {
   }
 }
 
+/// The letters are those of models/hybrid.h, which this program cannot include (torch).
+void check_patterns(const PlannedTier& planned) {
+  std::set<std::string> checked;
+  for (const auto& run : planned.runs) {
+    if (!run.task.empty() || !run.config.at("model_options").contains("pattern")) continue;
+    if (!checked.insert(run.arm).second) continue;
+    const auto pattern = run.config.at("model_options").at("pattern").get<std::string>();
+    if (!pattern.empty() && pattern.find_first_not_of("ME*-") == std::string::npos) continue;
+    throw UserError(
+        {.what = "not a pattern of layers",
+         .where = planned.table->file + ", at /arms/" + run.arm + "/model_options/pattern",
+         .found = "\"" + pattern + "\"",
+         .expected = "letters M (Mamba-2), E (experts), * (attention), - (MLP)"});
+  }
+}
+
+/// Where two curves cross is read between two budgets.
+void check_ladders(const PlannedTier& planned, const std::vector<Claim>& claims) {
+  for (const auto& claim : claims) {
+    if (claim.rule != "crossing") continue;
+    for (const auto& setting : planned.tier->settings) {
+      const auto& names = claim.settings;
+      if (std::find(names.begin(), names.end(), setting.name) == names.end()) continue;
+      if (setting.token_budgets.size() >= 2) continue;
+      throw UserError({.what = "claim " + claim.id + " asks where two curves cross, on one budget",
+                       .where = planned.table->file + ", at /tiers/" + planned.tier->name +
+                                "/settings/" + setting.name + "/token_budgets",
+                       .found = std::to_string(setting.token_budgets.size()) + " token budgets",
+                       .expected = "2 or more"});
+    }
+  }
+}
+
 }  // namespace
 
 void check_planned(const Project& project, const PlannedTier& planned,
                    const std::vector<std::string>& datasets) {
   check_datasets(project, planned, datasets);
   check_schedules(planned);
-  read_claims(claims_input(project, planned));
+  check_patterns(planned);
+  check_ladders(planned, read_claims(claims_input(project, planned)));
 }
 
 }  // namespace normbench

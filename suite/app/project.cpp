@@ -81,6 +81,11 @@ Project Project::locate(const std::string& given_root) {
   Project project;
   project.program = fs::read_symlink("/proc/self/exe").string();
   const char* variable = std::getenv("NORMBENCH_ROOT");
+  if (variable != nullptr && *variable == '\0')
+    throw UserError({.what = "an empty value names no checkout",
+                     .where = "NORMBENCH_ROOT",
+                     .found = "\"\"",
+                     .expected = "a folder, or no such variable"});
   fs::path root;
   if (!given_root.empty() || variable != nullptr) {
     root = fs::absolute(given_root.empty() ? variable : given_root);
@@ -148,6 +153,14 @@ const PlannedRun& Plan::run(const std::string& name) const {
                    .found = "\"" + name + "\"",
                    .todo = hint.empty() ? "normbench plan --list shows all"
                                         : "did you mean \"" + hint + "\"?"});
+}
+
+const PlannedTier& only_one(const Plan& plan) {
+  if (plan.tiers().size() != 1)
+    throw UserError({.what = "one table of one tier is wanted",
+                     .found = std::to_string(plan.tiers().size()) + " are selected",
+                     .todo = "say --tier TIER --only PAPER.TABLE"});
+  return plan.tiers().front();
 }
 
 JudgeInput claims_input(const Project& project, const PlannedTier& planned) {

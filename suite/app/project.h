@@ -50,6 +50,10 @@ class Plan {
   std::vector<PlannedTier> tiers_;
 };
 
+/// The one table and tier that a check or a change of a file is about. Throws UserError when more
+/// are selected.
+const PlannedTier& only_one(const Plan& plan);
+
 /// The part of it that the claims of a table are read with: everything but its runs.
 JudgeInput claims_input(const Project& project, const PlannedTier& planned);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 namespace normbench {
 namespace {
@@ -20,6 +21,21 @@ void write_canary(const CanaryResult& canary, Json& json) {
 CanaryResult read_canary(const Json& json) {
   return {json.value("numeric_class", ""), json.value("numeric_digest", ""),
           json.value("canary_numbers", std::vector<double>{})};
+}
+
+std::optional<CanaryResult> remembered_canary(const std::string& file,
+                                              const std::string& build_id) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    const Json json = read_json(file);
+    const JsonObject o(json, file);
+    if (o.required<std::string>("build_id") != build_id) return std::nullopt;
+    return CanaryResult{.numeric_class = o.required<std::string>("numeric_class"),
+                        .digest = o.required<std::string>("numeric_digest"),
+                        .numbers = o.required<std::vector<double>>("canary_numbers")};
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
 }
 
 std::string staleness(const Json& manifest, const CanaryResult& today) {

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct CanaryResult {
 /// canary.
 void write_canary(const CanaryResult& canary, Json& json);
 CanaryResult read_canary(const Json& json);
+
+/// What the program `build_id` remembers of a canary in `file`. Nothing when the file is absent, of
+/// another build, or cannot be read: a canary takes seconds, and running it again mends the file.
+std::optional<CanaryResult> remembered_canary(const std::string& file, const std::string& build_id);
 
 /// Does a record with this manifest still speak for a build whose canary is `today`? Empty when it
 /// does; else why not. In one numeric class the bits must be equal. Between classes the libraries

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "suite/base/files.h"
+#include "suite/base/testing/temporary_folder.h"
+
 namespace normbench {
 namespace {
 
@@ -30,6 +33,25 @@ TEST(CanaryResult, BetweenClassesRoundingIsForgivenAndAnotherEquationIsNot) {
 TEST(CanaryResult, ARecordWithoutNumbersIsJudgedInItsOwnClassAlone) {
   EXPECT_EQ(staleness(manifest_of({"cpu-2", "d2", {}}), kHere), "");
   EXPECT_NE(staleness(manifest_of({"cpu-1", "d2", {}}), kHere), "");
+}
+
+TEST(CanaryResult, IsRememberedForOneBuildAndADamagedFileIsNone) {
+  const testing::TemporaryFolder folder;
+  const std::string file = folder.path() + "/canary.json";
+  EXPECT_FALSE(remembered_canary(file, "build"));
+  Json whole = manifest_of(kHere);
+  whole["build_id"] = "build";
+  write_json(file, whole);
+  const auto known = remembered_canary(file, "build");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->numeric_class, kHere.numeric_class);
+  EXPECT_EQ(known->digest, kHere.digest);
+  EXPECT_EQ(known->numbers, kHere.numbers);
+  EXPECT_FALSE(remembered_canary(file, "another build"));
+  for (const char* damaged : {"", "{", "[]", "{\"build_id\": \"build\"}", "{\"build_id\": 1}"}) {
+    write_file_atomically(file, damaged);
+    EXPECT_FALSE(remembered_canary(file, "build")) << damaged;
+  }
 }
 
 }  // namespace

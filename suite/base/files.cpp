@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "suite/base/errors.h"
+#include "suite/base/interrupt.h"
 
 namespace normbench {
 namespace {
@@ -30,6 +34,15 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+/// False when another process holds the lock.
+bool try_lock(int fd, const std::string& path) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) machine_error("a lock cannot be taken", path);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -103,18 +116,18 @@ void make_folders(const std::string& path) {
 FileLock::FileLock(const std::string& path, bool wait, const std::string& purpose) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) make_folders(target.parent_path().string());
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) machine_error("a lock file cannot be opened", path);
-  int result;
-  do {
-    result = ::flock(fd_, LOCK_EX | (wait ? 0 : LOCK_NB));
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
-    ::close(fd_);
-    throw UserError({.what = purpose + " is in use by another process",
-                     .where = path,
-                     .todo = "wait for it to finish; the lock goes with the process"});
+  Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)};
+  if (file.fd < 0) machine_error("a lock file cannot be opened", path);
+  while (!try_lock(file.fd, path)) {
+    if (!wait)
+      throw UserError({.what = purpose + " is in use by another process",
+                       .where = path,
+                       .todo = "wait for it to finish; the lock goes with the process"});
+    // A blocking flock() would sleep through the first signal: handlers restart system calls.
+    stop_if_interrupted();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  fd_ = std::exchange(file.fd, -1);
 }
 
 FileLock::~FileLock() {

@@ -25,7 +25,8 @@ void make_folders(const std::string& path);
 /// holder releases it.
 class FileLock {
  public:
-  /// wait = false: throws UserError saying who may hold it. wait = true: blocks.
+  /// wait = false: throws UserError saying who may hold it. wait = true: waits for it; throws
+  /// Interrupted on SIGINT or SIGTERM (interrupt.h).
   FileLock(const std::string& path, bool wait, const std::string& purpose);
   ~FileLock();
   FileLock(const FileLock&) = delete;

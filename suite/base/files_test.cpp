@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "suite/base/errors.h"
 #include "suite/base/hash.h"
+#include "suite/base/interrupt.h"
 #include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
@@ -49,6 +52,25 @@ TEST_F(Files, ASecondLockIsRefusedUntilTheFirstIsGone) {
     EXPECT_THROW(FileLock(folder_ + "/lock", false, "the run"), UserError);
   }
   EXPECT_NO_THROW(FileLock(folder_ + "/lock", false, "the run"));
+}
+
+/// The exit code of a process that is asked to stop while it waits for a lock.
+[[noreturn]] void wait_for_lock_and_exit(const std::string& path) {
+  const FileLock held(path, false, "the test");
+  install_interrupt_handler();
+  ::alarm(20);  // whoever sleeps through the signal is killed
+  std::raise(SIGTERM);
+  try {
+    const FileLock wanted(path, true, "the test");
+  } catch (const Interrupted&) {
+    std::_Exit(kExitInterrupted);
+  }
+  std::_Exit(kExitOk);
+}
+
+TEST_F(Files, WaitingForALockEndsWithTheFirstSignal) {
+  EXPECT_EXIT(wait_for_lock_and_exit(folder_ + "/lock"),
+              ::testing::ExitedWithCode(kExitInterrupted), "");
 }
 
 // FIPS 180-2, appendix B.1: SHA-256 of "abc".

@@ -141,7 +141,7 @@ struct Kind<Json> {
 };
 template <class E>
 struct Kind<std::vector<E>> {
-  static constexpr const char* name = "an array";
+  inline static const std::string name = std::string("an array, each element ") + Kind<E>::name;
   static bool fits(const Json& v) {
     if (!v.is_array()) return false;
     for (const auto& e : v)

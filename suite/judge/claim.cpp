@@ -31,6 +31,21 @@ std::string rule_of(const JsonObject& object) {
               hint.empty() ? "" : "did you mean \"" + hint + "\"?");
 }
 
+// An id becomes part of a CTest name, of an option and of a JSON key: no quote, bracket, slash or
+// leading dash, which one of them would read otherwise.
+std::string read_id(const JsonObject& object, const std::vector<std::string>& taken) {
+  const auto id = object.required<std::string>("id");
+  const std::string letters_and_digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  if (id.empty() || id.find_first_not_of(letters_and_digits + "_.-") != std::string::npos ||
+      letters_and_digits.find(id.front()) == std::string::npos)
+    object.fail("id", "not the id of a claim", Json(id).dump(),
+                "letters, digits, _ . and -, the first a letter or a digit");
+  if (std::find(taken.begin(), taken.end(), id) != taken.end())
+    object.fail("id", "two claims have one id", "\"" + id + "\"");
+  return id;
+}
+
 bool has(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -74,8 +89,7 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
   std::vector<Claim> claims;
   JsonObject(table, input.table_file).for_each_element("claims", [&](const JsonObject& object) {
     Claim claim;
-    claim.id = object.required<std::string>("id");
-    if (has(ids, claim.id)) object.fail("id", "two claims have one id", "\"" + claim.id + "\"");
+    claim.id = read_id(object, ids);
     ids.push_back(claim.id);
     claim.statement = object.required<std::string>("statement");
     claim.rule = rule_of(object);

@@ -37,7 +37,7 @@ double read_positive(const JsonObject& object, const std::string& key) {
   return value;
 }
 
-// `units`: what the rule can compare; empty: the rule says so itself when it judges.
+// `units`: what the rule can compare; empty: it compares nothing with the number and only shows it.
 void read_published(Claim& claim, const JsonObject& object, const JudgeInput& input,
                     const std::vector<std::string>& units = {}) {
   const auto pointer = object.required<std::string>("published");
@@ -50,7 +50,7 @@ void read_published(Claim& claim, const JsonObject& object, const JudgeInput& in
                 "a JSON pointer into " + file);
   }
   if (!entry->is_object() || !entry->contains("value") || !(*entry)["value"].is_number() ||
-      !entry->contains("unit"))
+      !entry->contains("unit") || !(*entry)["unit"].is_string())
     object.fail("published", "not a published number", "\"" + pointer + "\" in " + file,
                 "an object with \"value\" and \"unit\"");
   claim.published = *entry;
@@ -74,9 +74,20 @@ void read_pair(Claim& claim, const JsonObject& object, const JudgeInput& input) 
   claim.arms = {claim.challenger, claim.reference};
 }
 
-void read_pair_published(Claim& claim, const JsonObject& object, const JudgeInput& input) {
+void read_loss_difference(Claim& claim, const JsonObject& object, const JudgeInput& input) {
   read_pair(claim, object, input);
-  read_published(claim, object, input);
+  read_published(claim, object, input, {"nats", "ratio", "percent"});
+  // The losses' ratio that the number stands for must have a logarithm that is not 0.
+  const double value = *claim.value;
+  const bool effect = claim.unit == "nats"    ? value != 0
+                      : claim.unit == "ratio" ? value > 0 && value != 1
+                                              : value != 0 && value < 100;
+  if (!effect)
+    object.fail(
+        "published", "rule loss_difference needs a published effect",
+        Json(value).dump() + " " + claim.unit,
+        "nats other than 0, a ratio above 0 other than 1, or percent below 100 other than 0",
+        "for \"no difference\" use non_inferiority with a margin");
 }
 
 void read_non_inferiority(Claim& claim, const JsonObject& object, const JudgeInput& input) {
@@ -230,7 +241,8 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
                   "3 or more; * in the pointer stands for every member");
     claim.datasets = {"published points"};
   }
-  read_published(claim, object, input);
+  // An exponent, or else the factor: of a loss in nats, of tokens or parameters a coefficient.
+  read_published(claim, object, input, {"exponent", "coefficient", "nats"});
   claim.tolerance = read_positive(object, "tolerance");
 }
 
@@ -244,7 +256,7 @@ const std::vector<Rule>& rules() {
       {"exact_identity", read_exact_identity, rule_exact_identity, Reads::kMeasurement},
       {"fitted_exponent", read_fitted_exponent, rule_fitted_exponent, Reads::kMeasurement},
       {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, true},
-      {"loss_difference", read_pair_published, rule_loss_difference, Reads::kRuns, true},
+      {"loss_difference", read_loss_difference, rule_loss_difference, Reads::kRuns, true},
       {"lr_tolerance", read_lr_tolerance, rule_lr_tolerance, Reads::kSweep},
       {"non_inferiority", read_non_inferiority, rule_non_inferiority, Reads::kRuns, true},
       {"ordering", read_ordering, rule_ordering, Reads::kRuns, true},

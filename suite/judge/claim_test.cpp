@@ -366,6 +366,9 @@ TEST_F(LossDifference, ADivergedRunCountsForTheOtherArm) {
   const Verdict better = with_diverged(1.4, 4.3, "gpt_plus", 1);
   EXPECT_EQ(name(better.outcome), "REPRODUCED") << better.reason;
   EXPECT_FALSE(better.high.has_value());
+  // The pairs that ended know neither p nor power of those that did not.
+  EXPECT_FALSE(better.p_value.has_value());
+  EXPECT_FALSE(better.detectable.has_value());
   EXPECT_EQ(name(with_diverged(1.4, 4.3, "angpt", 1).outcome), "INCONCLUSIVE");
   EXPECT_EQ(name(with_diverged(1.4, 4.3, "angpt", 5).outcome), "NOT_REPRODUCED");
   EXPECT_EQ(name(with_diverged(1.4, 4.3, "gpt_plus", 5).outcome), "REPRODUCED");
@@ -375,12 +378,33 @@ TEST_F(LossDifference, SaysNoToTheWrongSign) {
   EXPECT_EQ(name(judge(.7, "nats", -.11).outcome), "NOT_REPRODUCED");
   EXPECT_EQ(name(judge(1.4, "percent", -4).outcome),
             "NOT_REPRODUCED");  // "the challenger is worse"
-  EXPECT_THROW(judge(1.4, "nats", 0), UserError);
-  EXPECT_THROW(judge(1.4, "furlongs", 1), UserError);
+}
+
+TEST_F(LossDifference, ReadsWhatItCanCompare) {
+  World world;
+  const auto error = [&](double value, const std::string& unit) {
+    world.publish(value, unit);
+    return testing::claim_error(world.input, {{"rule", "loss_difference"},
+                                              {"challenger", "angpt"},
+                                              {"reference", "gpt_plus"},
+                                              {"published", "/number"}});
+  };
+  EXPECT_EQ(error(-.11, "nats"), "");
+  EXPECT_EQ(error(1.05, "ratio"), "");
+  EXPECT_EQ(error(-200, "percent"), "");
+  EXPECT_NE(error(1, "exponent").find("cannot read the published unit"), std::string::npos);
+  // No effect, a negative loss, an improvement by all of the loss or more.
+  const std::vector<std::pair<double, std::string>> none = {
+      {0, "nats"},    {1, "ratio"},     {0, "ratio"},    {-1, "ratio"},
+      {0, "percent"}, {100, "percent"}, {250, "percent"}};
+  for (const auto& [value, unit] : none)
+    EXPECT_NE(error(value, unit).find("needs a published effect"), std::string::npos)
+        << value << " " << unit;
 }
 
 std::string claims_error(const std::function<void(Json&)>& edit) {
   JudgeInput input = testing::synthetic_input({});
+  input.published["odd"] = {{"value", 1.4}, {"unit", 5}};
   edit(input.claims[0]);
   try {
     read_claims(input);
@@ -407,6 +431,17 @@ TEST(Claims, AreReadStrictly) {
             std::string::npos);
   EXPECT_NE(claims_error([](Json& c) { c["id"] = "parity"; }).find("two claims have one id"),
             std::string::npos);
+  EXPECT_NE(claims_error([](Json& c) { c["published"] = "/odd"; }).find("not a published number"),
+            std::string::npos);
+}
+
+TEST(Claims, AnIdIsAWordThatCTestAndTheCommandLineCanRead) {
+  for (const char* id : {"1.4b_vs_qk", "angpt_speed_up_0.5b", "A-b"})
+    EXPECT_EQ(claims_error([&](Json& c) { c["id"] = id; }), "no error") << id;
+  for (const char* id : {"", "off)", "a b", "a.b/../c", "..", "-x", "a\"b", "a;b", "\xc3\xa4"})
+    EXPECT_NE(claims_error([&](Json& c) { c["id"] = id; }).find("not the id of a claim"),
+              std::string::npos)
+        << id;
 }
 
 TEST(Claims, AClaimOfOtherTiersIsNotJudged) {

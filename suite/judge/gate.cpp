@@ -5,14 +5,13 @@
 #include <map>
 
 #include "suite/base/files.h"
+#include "suite/judge/baseline.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/gate_noise.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
-
-constexpr const char* kSchema = "normbench-baseline-1";
 
 CheckResult red(const std::string& text) { return {CheckResult::Color::kRed, text}; }
 
@@ -29,24 +28,6 @@ std::string to_do(const Record& record, const std::string& runs_folder) {
   return record.state == RecordState::kAbsent
              ? "run it: ctest -R '^" + record.run.name + "$'"
              : "delete " + folder + " and run it again: ctest -R '^" + record.run.name + "$'";
-}
-
-// Throws UserError when the file is not the baseline of this table.
-Json read_baseline(const JudgeInput& input, const std::string& file) {
-  const Json baseline = read_json(file);
-  const JsonObject object(baseline, file);
-  for (const auto& [key, expected] :
-       std::vector<std::pair<std::string, std::string>>{{"schema", kSchema},
-                                                        {"paper", input.paper},
-                                                        {"table", input.table},
-                                                        {"tier", input.tier}})
-    if (const auto found = object.required<std::string>(key); found != expected)
-      object.fail(key, "the baseline of something else", "\"" + found + "\"",
-                  "\"" + expected + "\"", bless_command(input));
-  object.object("entries");
-  object.ignore("note");
-  object.finish();
-  return baseline;
 }
 
 struct Group {  // one arm, dataset and budget of an entry
@@ -323,7 +304,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
                      .found = join({classes.begin(), classes.end()}, "; "),
                      .expected = "one class"});
 
-  Json baseline{{"schema", kSchema},
+  Json baseline{{"schema", kBaselineSchema},
                 {"paper", input.paper},
                 {"table", input.table},
                 {"tier", input.tier},

@@ -172,6 +172,38 @@ TEST_F(Gate, ASwappedBaselineIsRed) {
   expect_red("baseline of something else");
 }
 
+TEST_F(Gate, AWrongTypeInTheBaselineIsRedAndItsPlaceIsNamed) {
+  const Json good = read_json(file);
+  const std::string entry = "/entries/" + options.numeric_class;
+  const std::string group = entry + "/arms/angpt/gcide_1k/524288", value = group + "/values/0";
+  const std::vector<std::pair<std::string, Json>> wrong = {
+      {group + "/n", "5"},
+      {group + "/n", .5},
+      {group + "/values/1", 7},
+      {group + "/values", 7},
+      {value + "/seed", "1"},
+      {value + "/run_id", 7},
+      {value + "/bits", 7},
+      {value + "/steps_digest", 7},
+      {value + "/validation_loss", "2"},
+      {entry + "/verdicts/parity/gcide_1k", 7},
+      {entry + "/verdicts/parity/gcide_1k", "REPRODUCD"},
+      {entry + "/arms/angpt", 7},
+      {entry, 7},
+      {"/entries", 7}};
+  for (const auto& [place, other] : wrong) {
+    Json baseline = good;
+    baseline[Json::json_pointer(place)] = other;
+    write_json(file, baseline);
+    for (const char* metric : {"validation_loss", "verdict"})
+      expect_red(file + ", at " + place, "angpt", metric);
+    EXPECT_THROW(judge_table(input, runs.path(), baselines.path()), UserError) << place;
+    EXPECT_THROW(bless(input, runs.path(), file, reason), UserError) << place;
+  }
+  write_json(file, Json::array());
+  expect_red(file);
+}
+
 TEST_F(Gate, SwappedArmsInTheBaselineAreRed) {
   edit_baseline([](Json& b) {
     for (auto& entry : b["entries"]) std::swap(entry["arms"]["angpt"], entry["arms"]["gpt_plus"]);
@@ -282,6 +314,17 @@ TEST_F(Gate, AnExpectedDivergenceCanBeBlessedAndIsThenKept) {
 }
 
 TEST_F(Gate, AnUnknownMetricIsAnError) { EXPECT_THROW(check("angpt", "los"), UserError); }
+
+TEST_F(Gate, TheLedgerSaysWhatAnAbsentBaselineMeansAtItsTier) {
+  std::filesystem::remove(file);
+  const auto baseline = [&](const std::string& tier) {
+    input.tier = tier;
+    return judge_table(input, runs.path(), baselines.path())["baseline"].get<std::string>();
+  };
+  EXPECT_EQ(baseline("smoke"), "absent (the regression checks are red)");
+  for (const char* tier : {"cpu", "gpu", "paper"})
+    EXPECT_EQ(baseline(tier), "absent (the regression checks are skipped until it is blessed)");
+}
 
 TEST_F(Gate, TheLedgerIsAFunctionOfTheRecords) {
   const Json once = judge_table(input, runs.path(), baselines.path());

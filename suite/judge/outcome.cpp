@@ -84,9 +84,9 @@ void Effect::finish(double alpha) {
 Outcome decide_superiority(const Effect& effect, double claimed) {
   NORMBENCH_CHECK(claimed > 0, "claimed effect " + std::to_string(claimed));
   if (!effect.has_interval) return Outcome::kInconclusive;
-  const bool censored = effect.bounded_below > 0 || effect.bounded_above > 0;
-  const bool may_be_above = !censored || (effect.equal_budget && effect.equal_budget->low > 0);
-  const bool may_be_below = !censored || (effect.equal_budget && effect.equal_budget->high < 0);
+  const bool may_be_above = !effect.open() || (effect.equal_budget && effect.equal_budget->low > 0);
+  const bool may_be_below =
+      !effect.open() || (effect.equal_budget && effect.equal_budget->high < 0);
   if (effect.interval.low > 0 && may_be_above)
     return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
   if (effect.interval.high < 0 && may_be_below) return Outcome::kNotReproduced;

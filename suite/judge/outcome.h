@@ -43,6 +43,8 @@ struct Effect {
   Interval of_values = {};    // t interval of `values`
   Interval interval = {};     // the same, open where censored pairs open it
   bool has_interval = false;  // n >= 2
+  /// Some pairs are only bounds or diverged: p and s are those of the others and say too much.
+  bool open() const { return bounded_below > 0 || bounded_above > 0; }
   /// Fills in the rest from `values`.
   void finish(double alpha);
 };

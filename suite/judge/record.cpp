@@ -125,6 +125,11 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
                    const std::optional<CanaryResult>& canary) {
   Record record;
   record.run = run;
+  // The id hashes the digest of the tokens: where these are not prepared, there is none yet.
+  if (run.run_id.empty())
+    return give_up(record, RecordState::kAbsent,
+                   "data set " + (run.data.empty() ? run.dataset : run.data) +
+                       " is not prepared (normbench data prepare)");
   const std::string folder = runs_folder + "/" + run.run_id;
   if (!std::filesystem::exists(folder + "/summary.json"))
     return give_up(record, RecordState::kAbsent,

@@ -56,6 +56,13 @@ TEST_F(RecordTest, AnUnfinishedRunIsAbsent) {
   expect(RecordState::kAbsent, "not finished");
 }
 
+TEST_F(RecordTest, WithoutPreparedDataThereIsNoRunIdAndTheDataSetIsNamed) {
+  run.run_id.clear();  // the runs folder itself is there, and is no run that has begun
+  expect(RecordState::kAbsent, "data set gcide_1k is not prepared");
+  run.data = "owt";  // of a setting with a name of its own
+  expect(RecordState::kAbsent, "data set owt is not prepared");
+}
+
 TEST_F(RecordTest, AnEditedLossIsSeen) {
   Json summary = read_json(file("summary.json"));
   summary["validation_loss"] = summary["validation_loss"].get<double>() - .1;

@@ -1,6 +1,8 @@
 // Rule "below_unigram": the model knows more than how often each token occurs.
 //   H = - sum_v p_v ln p_v      nats, p_v the share of token v among the training tokens
 //   L_s                         validation loss at the longest budget, seed s
+// The highest L_s decides and is shown. It has no interval: the t interval of the mean need not
+// hold it.
 //   REPRODUCED      L_s < H for every seed, of 2 or more; a diverged run is not below anything
 //   NOT_REPRODUCED  some L_s >= H
 //   INCONCLUSIVE    one seed alone; or H is not known for the tokens that the records name
@@ -60,11 +62,6 @@ Verdict rule_below_unigram(const Claim& claim, const Evidence& evidence,
   if (!losses.empty()) {
     const double worst = *std::max_element(losses.begin(), losses.end());
     if (std::isfinite(worst)) verdict.estimate = worst;
-    if (losses.size() >= 2 && std::isfinite(worst)) {
-      const Interval interval = t_interval(losses, evidence.input.alpha);
-      verdict.low = interval.low;
-      verdict.high = interval.high;
-    }
     const std::string found = "The highest loss of " + count_text(losses.size(), "seed") + " at " +
                               tokens_text(static_cast<double>(budgets.back())) + " tokens is " +
                               fixed(worst, 3) + " nats";

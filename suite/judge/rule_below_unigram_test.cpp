@@ -2,6 +2,8 @@
 // angpt has about 2.45 nats (1.7 + 690 (1.35 D)^-.42 at 8.39 M).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "suite/judge/ledger.h"
 #include "suite/judge/testing/world.h"
 
@@ -20,6 +22,12 @@ TEST(BelowUnigram, EverySeedMustBeBelow) {
   const Verdict verdict = world.judge(below());
   EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
   EXPECT_EQ(verdict.pairs, 5);
+  double highest = 0;
+  for (const auto& run : world.input.runs)
+    if (run.arm == "angpt" && run.token_budget == 8388608)
+      highest = std::max(highest, testing::synthetic_loss(world.options, run));
+  EXPECT_EQ(verdict.estimate, highest);
+  EXPECT_FALSE(verdict.low || verdict.high);  // the interval of the mean need not hold the highest
   EXPECT_EQ(verdict.paper["value"], 3.0);
   EXPECT_NE(ledger_text(judge_table(world.input, world.folder.path(), "")).find("< 3.000"),
             std::string::npos);

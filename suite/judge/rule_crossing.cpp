@@ -123,7 +123,7 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
                ahead = ladder.at(last, alpha);
   verdict.pairs = static_cast<int>(std::min(first.values.size(), ahead.values.size()));
   const std::string where = report_crossings(ladder, alpha, verdict);
-  if (behind.has_interval && ahead.has_interval)
+  if (behind.has_interval && ahead.has_interval && !behind.open() && !ahead.open())
     verdict.p_value = std::max(behind.p_value, ahead.p_value);  // both must pass
 
   std::string measured = "The lead is " + nats_text(first) + " at " +

@@ -113,14 +113,17 @@ TEST(Crossing, ADivergedRunOpensItsEnd) {
   const Verdict first = with(1048576, -INFINITY);
   EXPECT_EQ(name(first.outcome), "REPRODUCED") << first.reason;
   EXPECT_EQ(first.diverged.size(), 1u);
+  EXPECT_FALSE(first.p_value.has_value());
   const Verdict last = with(8388608, -INFINITY);
   EXPECT_EQ(name(last.outcome), "INCONCLUSIVE") << last.reason;
   EXPECT_EQ(last.bound, ">=");
+  EXPECT_FALSE(last.p_value.has_value());
   EXPECT_EQ(name(with(1048576, INFINITY).outcome), "INCONCLUSIVE");
   // Beside the crossing it leaves the place open, not the order of the ends.
   const Verdict beside = with(2097152, -INFINITY);
   EXPECT_EQ(name(beside.outcome), "REPRODUCED") << beside.reason;
   EXPECT_EQ(beside.bound, "open");
+  EXPECT_TRUE(beside.p_value.has_value());
   EXPECT_EQ(beside.facts[0], "seed 1: a run diverged beside the crossing");
 }
 

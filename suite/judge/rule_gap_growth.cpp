@@ -113,8 +113,10 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
     verdict.estimate = growth.mean;
     if (std::isfinite(growth.interval.low)) verdict.low = growth.interval.low;
     if (std::isfinite(growth.interval.high)) verdict.high = growth.interval.high;
-    verdict.p_value = std::max(growth.p_value, end.p_value);  // both must pass
-    verdict.detectable = minimum_detectable_effect(growth.s, verdict.pairs, alpha);
+    if (!growth.open() && !end.open()) {
+      verdict.p_value = std::max(growth.p_value, end.p_value);  // both must pass
+      verdict.detectable = minimum_detectable_effect(growth.s, verdict.pairs, alpha);
+    }
     measured = "From " + tokens_text(static_cast<double>(places.tokens.front())) + " to " +
                tokens_text(static_cast<double>(places.tokens.back())) + " tokens the lead in " +
                claim.of + " loss grows by " + nats_text(growth) + ", to " + nats_text(end);

@@ -80,6 +80,19 @@ TEST(Ordering, AnArmThatAlwaysDivergesIsTheWorst) {
   EXPECT_EQ(name(world.judge(order({"ngpt", "gpt_plus", "angpt"})).outcome), "NOT_REPRODUCED");
 }
 
+TEST(Ordering, ADivergedRunLeavesNoPAndNoSmallestEffect) {
+  World world(three_arms());
+  const Json claim = order({"gpt_plus", "ngpt", "angpt"});
+  EXPECT_TRUE(world.judge(claim).p_value.has_value());
+  for (const auto& run : world.input.runs)
+    if (run.arm == "gpt_plus" && run.seed == 1 && run.token_budget == 8388608)
+      testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
+  const Verdict verdict = world.judge(claim);
+  EXPECT_EQ(verdict.diverged.size(), 1u);
+  EXPECT_FALSE(verdict.p_value.has_value());
+  EXPECT_FALSE(verdict.detectable.has_value());
+}
+
 TEST(Ordering, AMissingRunOfAMiddleArmIsNamed) {
   World world(three_arms());
   for (const auto& run : world.input.runs)
@@ -164,6 +177,8 @@ TEST(GapGrowth, ADivergedChallengerAtTheEndForbidsIt) {
   const Verdict verdict = world.judge(growth("validation"));
   EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
   EXPECT_EQ(verdict.pairs, 4);
+  EXPECT_FALSE(verdict.p_value.has_value());
+  EXPECT_FALSE(verdict.detectable.has_value());
 }
 
 // Replaces the training loss of the longest runs: angpt is `at_end` below at the end, and at step i

@@ -100,7 +100,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   verdict.seeds = least.seeds;
   verdict.pairs = static_cast<int>(least.effect.values.size());
   verdict.detail = {{"gaps", Json::array()}};
-  bool all_hold = true, some_reversed = false;
+  bool all_hold = true, some_reversed = false, any_diverged = false;
   double worst_p = 0;
   int needed = 0;
   const Gap* open = nullptr;
@@ -114,6 +114,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
     all_hold = all_hold && gap.holds;
     some_reversed = some_reversed || gap.reversed;
     worst_p = std::max(worst_p, gap.effect.p_value);
+    any_diverged = any_diverged || gap.effect.open();
     if (gap.reversed && (open == nullptr || !open->reversed)) open = &gap;
     if (!gap.holds && open == nullptr) open = &gap;
     if (!gap.holds && gap.effect.has_interval)
@@ -122,9 +123,11 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   }
   if (!least.effect.values.empty()) verdict.estimate = least.effect.mean;
   if (least.effect.has_interval) {
-    verdict.p_value = worst_p;
-    verdict.detectable =
-        minimum_detectable_effect(least.effect.s, verdict.pairs, evidence.input.alpha);
+    if (!any_diverged) {
+      verdict.p_value = worst_p;
+      verdict.detectable =
+          minimum_detectable_effect(least.effect.s, verdict.pairs, evidence.input.alpha);
+    }
     if (std::isfinite(least.effect.interval.low)) verdict.low = least.effect.interval.low;
     if (std::isfinite(least.effect.interval.high)) verdict.high = least.effect.interval.high;
   }

@@ -263,6 +263,10 @@ TEST(ScalingFit, IsReadStrictly) {
   claim = good;
   claim["law"] = "loss_of_tokens";
   EXPECT_NE(claim_error(input, claim).find("unknown law"), std::string::npos);
+  claim = good;
+  claim["published"] = "/percent";
+  input.published["percent"] = {{"value", 3}, {"unit", "percent"}};
+  EXPECT_NE(claim_error(input, claim).find("cannot read the published unit"), std::string::npos);
 }
 
 // Own runs: sizes of width w with 12 w^2 parameters beside 2 V w of embedding and head, whose

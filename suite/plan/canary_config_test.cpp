@@ -49,6 +49,12 @@ TEST_F(CanaryConfig, OfAnArmThatFitsIsWhatItWasWhenTheFirstRecordsWereWritten) {
   // two.
   EXPECT_EQ(warmed({{"warmup_steps", 19}, {"decay_fraction", 0.0}})["schedule_options"],
             (Json{{"warmup_steps", 19}, {"decay_fraction", 0.0}}));
+  for (const Json& fits :
+       {Json{{"warmup_steps", 16}, {"decay_fraction", 0.2}},
+        Json{{"warmup_steps", 0}, {"decay_fraction", 1.0}},
+        Json{{"warmup_steps", 0}, {"warmup_fraction", 0.8}, {"decay_fraction", 0.2}},
+        Json{{"warmup_steps", 0}, {"warmup_fraction", 0.95}, {"decay_fraction", 0.0}}})
+    EXPECT_EQ(warmed(fits)["schedule_options"], fits);
   EXPECT_EQ(mixed({{"num_kv_heads", 2}, {"chunk", 8}})["model_options"],
             (Json{{"pattern", "AB"}, {"num_kv_heads", 2}, {"chunk", 8}}));
 }
@@ -89,6 +95,19 @@ TEST_F(CanaryConfig, WarmsUpInFewerStepsThanItHas) {
   EXPECT_EQ(warmup(2000, 0.2), 10);
   EXPECT_EQ(warmup(20, 0.2), 10);
   EXPECT_EQ(warmup(2000, 0.9), 2) << "18 of 20 steps decay";
+  EXPECT_EQ(warmup(15, 0.5), 10) << "15 and 10 steps are more than 20";
+  EXPECT_EQ(warmup(2, 1.0), 0);
+}
+
+TEST_F(CanaryConfig, WarmsUpForAFractionThatTheDecayLeaves) {
+  const auto warmup = [&](double fraction, double decay) {
+    return warmed({{"warmup_fraction", fraction},
+                   {"decay_fraction", decay}})["schedule_options"]["warmup_fraction"]
+        .get<double>();
+  };
+  EXPECT_EQ(warmup(0.025, 0.975), 0.0) << "1 and 20 steps of 20, by rounding";
+  EXPECT_EQ(warmup(0.35, 0.7), 0.3);
+  EXPECT_EQ(warmup(0.99, 0.0), 0.95) << "20 of 20 steps, by rounding";
 }
 
 }  // namespace

@@ -80,13 +80,23 @@ void fit_model(Json& canary, const Json& real_size) {
         std::max<int64_t>(1, heads * kv_heads / real_size["num_heads"].get<int64_t>());
 }
 
+int64_t canary_steps_of(double fraction) {
+  return std::llround(fraction * static_cast<double>(kCanarySteps));
+}
+
 /// A warm-up that the canary is too short for becomes half of it, or what the decay at its end
-/// leaves.
+/// leaves. One that fits stays: records hang on the canaries of their arms.
 void fit_schedule(Json& options) {
-  if (options.value("warmup_steps", int64_t{0}) < kCanarySteps) return;
-  const int64_t decay =
-      std::llround(options.value("decay_fraction", 0.0) * static_cast<double>(kCanarySteps));
-  options["warmup_steps"] = std::min(kCanarySteps / 2, kCanarySteps - decay);
+  const int64_t decay = canary_steps_of(options.value("decay_fraction", 0.0));
+  const int64_t room = std::max<int64_t>(0, kCanarySteps - decay);
+  const auto warmup = options.value("warmup_steps", int64_t{0});
+  if (warmup >= kCanarySteps)
+    options["warmup_steps"] = std::min(kCanarySteps / 2, room);
+  else if (warmup > room)
+    options["warmup_steps"] = room;
+  const int64_t longest = std::min(room, kCanarySteps - 1);  // a step at the peak, whatever rounds
+  if (canary_steps_of(options.value("warmup_fraction", 0.0)) > longest)
+    options["warmup_fraction"] = static_cast<double>(longest) / static_cast<double>(kCanarySteps);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ Json read_options_of(const JsonObject& o, const std::string& key) {
 }
 
 Arm read_arm(const std::string& name, const JsonObject& o) {
+  check_name(o, "", name);
   Arm arm{.name = name,
           .label = o.required<std::string>("label"),
           .note = o.optional<std::string>("note", ""),
@@ -36,6 +37,7 @@ Arm read_arm(const std::string& name, const JsonObject& o) {
 }
 
 Measurement read_measurement(const std::string& name, const JsonObject& o) {
+  check_name(o, "", name);
   Measurement measurement{.name = name,
                           .label = o.required<std::string>("label"),
                           .note = o.optional<std::string>("note", ""),
@@ -206,22 +208,28 @@ Table read_table(const std::string& file, const Json& sizes) {
   return table;
 }
 
-std::vector<Table> read_tables(const std::string& folder, const std::string& only) {
-  const Json sizes = read_sizes(folder);
-  std::vector<std::string> files, names;
+std::vector<TableFile> table_files(const std::string& folder) {
+  std::vector<TableFile> files;
   for (const auto& paper : std::filesystem::directory_iterator(folder)) {
     if (!paper.is_directory()) continue;
+    const std::string name = paper.path().filename().string();
     for (const auto& entry : std::filesystem::directory_iterator(paper.path()))
-      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+      if (entry.path().extension() == ".json")
+        files.push_back({name, name + "." + entry.path().stem().string(), entry.path().string()});
   }
-  std::sort(files.begin(), files.end());
+  std::sort(files.begin(), files.end(),
+            [](const TableFile& a, const TableFile& b) { return a.path < b.path; });
+  return files;
+}
+
+std::vector<Table> read_tables(const std::string& folder, const std::string& only) {
+  const Json sizes = read_sizes(folder);
+  std::vector<std::string> names;
   std::vector<Table> tables;
-  for (const auto& file : files) {
-    const std::filesystem::path path(file);
-    const std::string paper = path.parent_path().filename().string();
-    const std::string full = paper + "." + path.stem().string();
-    names.push_back(full);
-    if (only.empty() || only == paper || only == full) tables.push_back(read_table(file, sizes));
+  for (const auto& file : table_files(folder)) {
+    names.push_back(file.name);
+    if (only.empty() || only == file.paper || only == file.name)
+      tables.push_back(read_table(file.path, sizes));
   }
   if (tables.empty()) {
     const std::string hint = nearest(only, names);

@@ -82,6 +82,12 @@ inline const std::vector<std::string> kTierNames = {"smoke", "cpu", "gpu", "pape
 /// the batch, a verdict seed that the sweep uses, an arm without a learning rate.
 Table read_table(const std::string& file, const Json& sizes);
 
+struct TableFile {
+  std::string paper, name, path;  // name: "angpt.convergence"
+};
+/// The files of all tables below `folder`, sorted by paper and name, none of them read.
+std::vector<TableFile> table_files(const std::string& folder);
+
 /// Every table below `folder` (suite/tables), sorted by paper and name. `only`: "" for all, "angpt"
 /// or "angpt.convergence". Throws UserError when nothing matches, with the nearest name.
 std::vector<Table> read_tables(const std::string& folder, const std::string& only);

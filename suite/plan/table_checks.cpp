@@ -51,6 +51,11 @@ Names tier_names(const Table& table) {
   return names;
 }
 
+/// More than any run will train on, and little enough that no product of two counts overflows.
+constexpr int64_t kMostTokens = 1'000'000'000'000'000;
+/// The loss of a slice of this size has no noise left, and it is read for every run.
+constexpr int64_t kMostValidationTokens = 1'000'000'000;
+
 int64_t batch_of(const Setting& s, const std::string& arm) {
   const auto own = s.arm_batch_sequences.find(arm);
   return own == s.arm_batch_sequences.end() ? s.batch_sequences : own->second;
@@ -59,6 +64,9 @@ int64_t batch_of(const Setting& s, const std::string& arm) {
 void check_budget(const JsonObject& o, const std::string& key, int64_t budget, int64_t batch,
                   int64_t context) {
   const int64_t step_tokens = batch * context;
+  if (budget > kMostTokens)
+    o.fail(key, "a token budget that nobody can train", std::to_string(budget),
+           "at most " + std::to_string(kMostTokens));
   if (budget > 0 && budget % step_tokens == 0) return;
   const int64_t below = budget / step_tokens * step_tokens;
   o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
@@ -73,6 +81,13 @@ void check_batch(const JsonObject& o, const std::string& key, int64_t batch, int
   if (batch > 0 && micro > 0 && batch % std::min(batch, micro) == 0) return;
   o.fail(key, "a batch is not a whole number of micro-batches",
          std::to_string(batch) + " and " + std::to_string(micro));
+}
+
+void check_step(const JsonObject& o, const std::string& key, int64_t batch, int64_t context) {
+  if (batch <= kMostTokens / context) return;
+  o.fail(key, "a step of more tokens than any run has",
+         std::to_string(batch) + " sequences x " + std::to_string(context) + " tokens",
+         "at most " + std::to_string(kMostTokens) + " tokens");
 }
 
 void check_rates(const JsonObject& o, const Setting& s) {
@@ -110,6 +125,10 @@ void check_sweep(const JsonObject& o, const Setting& s, const Names& arms, int64
 
 void check_verdict_runs(const JsonObject& o, const Setting& s, int64_t context) {
   if (!o.has("token_budgets")) return;  // a sweep alone
+  // Before the sweep has run there are no rates yet, and then it is what this setting trains.
+  if (s.peak_lr.empty() && (o.has("peak_lr") || s.sweep.grid.empty()))
+    o.fail("peak_lr", "no arm has a learning rate, so that none is trained", "{}",
+           "an arm or more; left out until `normbench tune` writes it");
   check_seeds(o, "seeds", s.seeds);
   require_each_once(o, "token_budgets", "token budget", s.token_budgets);
   if (!std::is_sorted(s.token_budgets.begin(), s.token_budgets.end()))
@@ -138,6 +157,50 @@ Names list_of_tiers(const JsonObject& object, const Table& table) {
   return tiers;
 }
 
+bool trains(const Tier& tier, const std::string& arm, const Names& settings) {
+  return std::any_of(tier.settings.begin(), tier.settings.end(), [&](const Setting& s) {
+    const bool meant =
+        settings.empty() || std::find(settings.begin(), settings.end(), s.name) != settings.end();
+    return meant && (s.peak_lr.contains(arm) || s.sweep.grid.contains(arm));
+  });
+}
+
+bool has_setting_of(const Tier& tier, const Names& settings) {
+  return std::any_of(tier.settings.begin(), tier.settings.end(), [&](const Setting& s) {
+    return std::find(settings.begin(), settings.end(), s.name) != settings.end();
+  });
+}
+
+bool measures(const Tier& tier, const std::string& measurement) {
+  return std::any_of(tier.measurements.begin(), tier.measurements.end(),
+                     [&](const PlannedMeasurement& m) { return m.name == measurement; });
+}
+
+/// In a tier that trains none of an arm's runs its claim could never be judged. `settings`: those
+/// that the claim is about; empty: all.
+void check_runs_of_claim(const JsonObject& claim, const Table& table, const Names& tiers,
+                         const Names& settings) {
+  std::vector<std::pair<std::string, std::string>> named;  // key, arm
+  for (const char* role : {"challenger", "reference", "arm"})
+    if (claim.has(role)) named.emplace_back(role, claim.required<std::string>(role));
+  if (claim.has("arms"))
+    for (const auto& arm : claim.required<Names>("arms")) named.emplace_back("arms", arm);
+  const auto measurement = claim.optional<std::string>("measurement", "");
+  for (const auto& tier : table.tiers) {
+    if (!tiers.empty() && std::find(tiers.begin(), tiers.end(), tier.name) == tiers.end()) continue;
+    if (!settings.empty() && !has_setting_of(tier, settings)) continue;  // about another tier's
+    const std::string todo =
+        "say in which \"tiers\" the claim is judged, or plan the runs in tier " + tier.name;
+    for (const auto& [key, arm] : named)
+      if (!trains(tier, arm, settings))
+        claim.fail(key, "tier " + tier.name + " judges the claim and never trains its arm",
+                   "\"" + arm + "\"", "an arm with a rate or a sweep there", todo);
+    if (!measurement.empty() && !measures(tier, measurement))
+      claim.fail("measurement", "tier " + tier.name + " judges the claim and never measures it",
+                 "\"" + measurement + "\"", "a measurement of that tier", todo);
+  }
+}
+
 void check_claim(const JsonObject& claim, const Table& table) {
   const Names arms = arm_names(table);
   for (const char* role : {"challenger", "reference", "arm"})
@@ -151,10 +214,10 @@ void check_claim(const JsonObject& claim, const Table& table) {
     claim.fail("reference", "a claim compares an arm with itself", claim.raw("reference").dump(),
                "another arm than the challenger");
   if (claim.has("measurement")) table.measurement(claim.required<std::string>("measurement"));
-  Names tiers;
+  Names tiers, settings;
   if (claim.has("tiers")) tiers = list_of_tiers(claim, table);
   if (claim.has("datasets")) {
-    const auto settings = claim.required<Names>("datasets");
+    settings = claim.required<Names>("datasets");
     require_each_once(claim, "datasets", "setting", settings);
     for (const auto& setting : settings)
       require_known(claim, "datasets", "no such setting in the tiers of this claim", setting,
@@ -162,9 +225,19 @@ void check_claim(const JsonObject& claim, const Table& table) {
   }
   if (claim.has("out_of_scale") && claim.raw("out_of_scale").is_object())
     list_of_tiers(claim.object("out_of_scale"), table);
+  check_runs_of_claim(claim, table, tiers, settings);
 }
 
 }  // namespace
+
+void check_name(const JsonObject& object, const std::string& key, const std::string& name) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  if (!name.empty() && name.size() <= 100 && letters.find(name[0]) != std::string::npos &&
+      name.find_first_not_of(letters + "_-.") == std::string::npos)
+    return;
+  object.fail(key, "not a name", "\"" + name + "\"",
+              "letters, digits, '_', '-' and '.', the first one a letter or digit, 100 at most");
+}
 
 void check_seeds(const JsonObject& object, const std::string& key,
                  const std::vector<int64_t>& seeds) {
@@ -174,6 +247,8 @@ void check_seeds(const JsonObject& object, const std::string& key,
 }
 
 void check_setting(const JsonObject& o, const Setting& s, const Table& table, const Json& sizes) {
+  check_name(o, "", s.name);
+  check_name(o, "dataset", s.dataset);
   Names known_sizes;
   for (const auto& item : sizes.items()) known_sizes.push_back(item.key());
   require_known(o, "size", "no such size in sizes.json", s.size, known_sizes);
@@ -182,6 +257,10 @@ void check_setting(const JsonObject& o, const Setting& s, const Table& table, co
       s.batch_sequences % s.micro_batch_sequences != 0)
     o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
            std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
+  check_step(o, "batch_sequences", s.batch_sequences, context);
+  if (s.validation_tokens > kMostValidationTokens)
+    o.fail("validation_tokens", "more than a slice that is read after every run",
+           std::to_string(s.validation_tokens), "at most " + std::to_string(kMostValidationTokens));
   if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
     o.fail("validation_tokens", "not a multiple of the context",
            std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
@@ -192,6 +271,7 @@ void check_setting(const JsonObject& o, const Setting& s, const Table& table, co
   for (const auto& [arm, batch] : s.arm_batch_sequences) {
     require_known(o, "arm_batch_sequences", "no such arm", arm, arms);
     check_batch(o, "arm_batch_sequences/" + arm, batch, s.micro_batch_sequences);
+    check_step(o, "arm_batch_sequences/" + arm, batch, context);
   }
   for (const auto& item : s.peak_lr) require_known(o, "peak_lr", "no such arm", item.first, arms);
   check_rates(o, s);
@@ -204,6 +284,8 @@ void check_tier(const JsonObject& o, const Tier& tier) {
   require_known(o, "precision", "unknown precision", tier.precision, {"fp32", "bf16-mixed"});
   if (tier.threads < 1)
     o.fail("threads", "at least one thread is needed", std::to_string(tier.threads), "1 or more");
+  if (tier.settings.empty() && tier.measurements.empty())
+    o.fail("settings", "a tier that runs nothing", "{}", "a setting or a measurement");
   if (tier.noise.is_null()) return;
   const JsonObject noise = o.object("noise");
   for (const char* key : {"loss_sd", "slope_nats_per_doubling"})

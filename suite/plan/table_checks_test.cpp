@@ -84,6 +84,78 @@ TEST_F(TableChecks, AClaimOfOneTierNamesSettingsOfThatTier) {
   EXPECT_THROW(read(table), UserError);
 }
 
+TEST_F(TableChecks, ANameIsOneWordOfACommandLineAndOfAFile) {
+  for (const char* name : {"off)", "", "a b", "..", "-a", "a$b"}) {
+    Json table = table_file();
+    table["arms"][name] = table["arms"]["a"];
+    EXPECT_THROW(read(table), UserError) << "arm " << name;
+    table = table_file();
+    table["tiers"]["smoke"]["settings"][name] = table["tiers"]["smoke"]["settings"]["one"];
+    EXPECT_THROW(read(table), UserError) << "setting " << name;
+    table = table_file();
+    table["measurements"][name] = {{"label", "L"}, {"task", "spectrum"}};
+    EXPECT_THROW(read(table), UserError) << "measurement " << name;
+    expect_refusal(kSetting + "/dataset", name, kSetting + "/dataset");
+  }
+  for (const char* name : {"7b_prenorm_1e-3", "0.5b"}) {
+    Json table = table_file();
+    table["arms"][name] = table["arms"]["a"];
+    EXPECT_NO_THROW(read(table)) << name;
+  }
+}
+
+TEST_F(TableChecks, CountsWhoseProductOverflowsAreErrors) {
+  for (const int64_t batch : {int64_t{1} << 58, int64_t{1} << 59, int64_t{1} << 62}) {
+    expect_refusal(kSetting + "/batch_sequences", batch, "a step of more tokens than any run has");
+    expect_refusal(kSetting + "/arm_batch_sequences", {{"b", batch}},
+                   "a step of more tokens than any run has");
+  }
+  expect_refusal(kSetting + "/token_budgets", {INT64_MAX}, "a token budget that nobody can train");
+  expect_refusal(kSetting + "/validation_tokens", 32'000'000'000'000, "a slice that is read");
+}
+
+TEST_F(TableChecks, ATierAndASettingRunSomething) {
+  expect_refusal("/tiers/smoke/settings", Json::object(), "a tier that runs nothing");
+  expect_refusal(kSetting + "/peak_lr", Json::object(), "no arm has a learning rate");
+  Json table = table_file();
+  table["claims"] = Json::array();
+  Json& setting = table[Json::json_pointer(kSetting)];
+  setting.erase("peak_lr");
+  EXPECT_EQ(runs(read(table)).size(), 2u) << "the sweep that will say the rates";
+  setting.erase("sweep");
+  EXPECT_THROW(read(table), UserError);
+}
+
+TEST_F(TableChecks, ATierRunsTheArmsAndMeasurementsOfItsClaims) {
+  const std::string never_trained = "tier smoke judges the claim and never trains its arm";
+  Json table = table_file();
+  table["arms"]["c"] = table["arms"]["a"];
+  const auto refusal = [&] {
+    try {
+      read(table);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal(), "accepted");
+  table["claims"][0]["reference"] = "c";
+  EXPECT_NE(refusal().find(never_trained), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("/claims/0/reference"), std::string::npos) << refusal();
+  table["tiers"]["smoke"]["settings"]["one"]["sweep"]["grid"]["c"] = {{"1280", {0.1}}};
+  EXPECT_EQ(refusal(), "accepted");
+  table["tiers"]["smoke"]["settings"]["two"] = table_file()["tiers"]["smoke"]["settings"]["one"];
+  table["claims"][0]["datasets"] = {"two"};
+  EXPECT_NE(refusal().find(never_trained), std::string::npos) << refusal();
+  table["claims"] = Json::array({{{"id", "exact"}, {"measurement", "largest"}}});
+  table["measurements"] = {{"largest", {{"label", "L"}, {"task", "spectrum"}}}};
+  EXPECT_NE(refusal().find("never measures it"), std::string::npos) << refusal();
+}
+
+TEST_F(TableChecks, AListOfMixedKindsSaysWhatAnElementIs) {
+  expect_refusal(kSetting + "/token_budgets", Json::parse("[1280, 2560.5]"), "an integer");
+}
+
 TEST_F(TableChecks, OptionsAreAnObject) {
   expect_refusal("/arms/a/model_options", "qk_norm", "/arms/a/model_options");
   expect_refusal("/arms/a/schedule_options", Json::array(), "an object");

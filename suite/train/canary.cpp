@@ -3,7 +3,6 @@
 #include <torch/torch.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "optim/optimizer.h"
 #include "suite/base/files.h"
@@ -76,12 +75,9 @@ CanaryResult cached_canary(const Json& canary_config, CanaryResult (*run)(const 
                            const std::string& cache_folder, const std::string& build_id,
                            const std::string& numeric_class) {
   const std::string file = cache_folder + "/" + run_id_of(canary_config) + ".json";
-  if (std::filesystem::exists(file)) {
-    const Json known = read_json(file);
-    if (known.value("build_id", "") == build_id &&
-        known.value("numeric_class", "") == numeric_class)
-      return read_canary(known);
-  }
+  if (auto known = remembered_canary(file, build_id);
+      known && known->numeric_class == numeric_class)
+    return *known;
   CanaryResult canary = run(canary_config);
   canary.numeric_class = numeric_class;
   Json remembered = {{"schema", "normbench-canary-1"}, {"build_id", build_id}};
