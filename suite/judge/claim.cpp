@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "suite/base/names.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/text.h"
 
@@ -25,20 +26,13 @@ std::string rule_of(const JsonObject& object) {
   std::vector<std::string> names;
   for (const auto& rule : rules()) names.push_back(rule.name);
   const auto name = object.required<std::string>("rule");
-  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
-  const std::string hint = nearest(name, names);
-  object.fail("rule", "unknown rule", "\"" + name + "\"", "one of: " + join(names, ", "),
-              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+  require_known(object, "rule", "unknown rule", name, names);
+  return name;
 }
 
-// An id becomes part of a CTest name, of an option and of a JSON key: no quote, bracket, slash or
-// leading dash, which one of them would read otherwise.
 std::string read_id(const JsonObject& object, const std::vector<std::string>& taken) {
   const auto id = object.required<std::string>("id");
-  const std::string letters_and_digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-  if (id.empty() || id.find_first_not_of(letters_and_digits + "_.-") != std::string::npos ||
-      letters_and_digits.find(id.front()) == std::string::npos)
+  if (!is_plain_name(id))
     object.fail("id", "not the id of a claim", Json(id).dump(),
                 "letters, digits, _ . and -, the first a letter or a digit");
   if (std::find(taken.begin(), taken.end(), id) != taken.end())

@@ -2,18 +2,11 @@
 
 #include <algorithm>
 
+#include "suite/base/names.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
-
-void require_known(const JsonObject& object, const std::string& key, const std::string& found,
-                   const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), found) != known.end()) return;
-  const std::string hint = nearest(found, known);
-  object.fail(key, "unknown " + key, "\"" + found + "\"", "one of: " + join(known, ", "),
-              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-}
 
 std::vector<std::string> arm_names(const JudgeInput& input) {
   std::vector<std::string> names;
@@ -23,7 +16,7 @@ std::vector<std::string> arm_names(const JudgeInput& input) {
 
 std::string read_arm(const JsonObject& object, const std::string& key, const JudgeInput& input) {
   const auto name = object.required<std::string>(key);
-  require_known(object, key, name, arm_names(input));
+  require_known(object, key, "unknown " + key, name, arm_names(input));
   return name;
 }
 
@@ -99,7 +92,7 @@ void read_non_inferiority(Claim& claim, const JsonObject& object, const JudgeInp
 void read_ordering(Claim& claim, const JsonObject& object, const JudgeInput& input) {
   claim.arms = object.required<std::vector<std::string>>("arms");
   for (size_t i = 0; i < claim.arms.size(); ++i) {
-    require_known(object, "arms", claim.arms[i], arm_names(input));
+    require_known(object, "arms", "unknown arms", claim.arms[i], arm_names(input));
     if (std::count(claim.arms.begin(), claim.arms.end(), claim.arms[i]) > 1)
       object.fail("arms", "an arm stands twice in the order", "\"" + claim.arms[i] + "\"");
   }
@@ -113,7 +106,7 @@ void read_ordering(Claim& claim, const JsonObject& object, const JudgeInput& inp
 void read_gap_growth(Claim& claim, const JsonObject& object, const JudgeInput& input) {
   read_pair(claim, object, input);
   claim.of = object.required<std::string>("of");
-  require_known(object, "of", claim.of, {"train", "validation"});
+  require_known(object, "of", "unknown of", claim.of, {"train", "validation"});
   if (!object.has("published")) return;
   read_published(claim, object, input, {"nats"});
   if (!(*claim.value > 0))
@@ -147,7 +140,7 @@ void read_measurement(Claim& claim, const JsonObject& object, const JudgeInput& 
   claim.measurement = object.required<std::string>("measurement");
   std::vector<std::string> known;
   for (const auto& measurement : input.measurements) known.push_back(measurement.name);
-  require_known(object, "measurement", claim.measurement, known);
+  require_known(object, "measurement", "unknown measurement", claim.measurement, known);
 }
 
 void require_seconds(const JsonObject& object, const std::string& key, const std::string& name) {
@@ -193,7 +186,7 @@ void read_rate_exponent(Claim& claim, const JsonObject& object, const JudgeInput
   claim.arms = {claim.challenger};
   claim.datasets = {"all settings"};
   claim.of = object.required<std::string>("of");
-  require_known(object, "of", claim.of, {"tokens", "width"});
+  require_known(object, "of", "unknown of", claim.of, {"tokens", "width"});
   read_published(claim, object, input, {"exponent"});
   claim.tolerance = read_positive(object, "tolerance");
 }
@@ -215,7 +208,7 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
     object.fail("arm", "rule scaling_fit fits either an arm's runs or published points",
                 object.has("arm") ? "both" : "neither", "one of the keys arm and points");
   claim.law = object.required<std::string>("law");
-  require_known(object, "law", claim.law,
+  require_known(object, "law", "unknown law", claim.law,
                 {"loss_of_compute", "parameters_of_compute", "tokens_of_compute"});
   if (object.has("arm")) {
     claim.challenger = read_arm(object, "arm", input);

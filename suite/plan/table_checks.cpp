@@ -4,24 +4,12 @@
 #include <cmath>
 #include <set>
 
+#include "suite/base/names.h"
+
 namespace normbench {
 namespace {
 
 using Names = std::vector<std::string>;
-
-std::string joined(const Names& names) {
-  std::string all;
-  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
-void require_known(const JsonObject& object, const std::string& key, const std::string& what,
-                   const std::string& name, const Names& known) {
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  const std::string hint = nearest(name, known);
-  object.fail(key, what, "\"" + name + "\"", "one of: " + joined(known),
-              hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-}
 
 /// For rates and limits; infinity and NaN cannot come from a file.
 void require_positive(const JsonObject& object, const std::string& key, const std::string& what,
@@ -231,10 +219,7 @@ void check_claim(const JsonObject& claim, const Table& table) {
 }  // namespace
 
 void check_name(const JsonObject& object, const std::string& key, const std::string& name) {
-  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  if (!name.empty() && name.size() <= 100 && letters.find(name[0]) != std::string::npos &&
-      name.find_first_not_of(letters + "_-.") == std::string::npos)
-    return;
+  if (is_plain_name(name) && name.size() <= 100) return;
   object.fail(key, "not a name", "\"" + name + "\"",
               "letters, digits, '_', '-' and '.', the first one a letter or digit, 100 at most");
 }
