@@ -10,6 +10,7 @@
 #include "suite/base/hash.h"
 #include "suite/base/interrupt.h"
 #include "suite/base/log.h"
+#include "suite/base/names.h"
 #include "suite/base/options.h"
 
 namespace normbench {
@@ -23,12 +24,7 @@ DatasetSpec read_spec(const std::string& name, const JsonObject& o) {
   DatasetSpec spec;
   spec.name = name;
   spec.corpus = o.required<std::string>("corpus");
-  const auto known = corpus_names();
-  if (std::find(known.begin(), known.end(), spec.corpus) == known.end()) {
-    const std::string hint = nearest(spec.corpus, known);
-    o.fail("corpus", "unknown corpus", "\"" + spec.corpus + "\"", "a name of data/registry.cpp",
-           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-  }
+  require_known(o, "corpus", "unknown corpus", spec.corpus, corpus_names());
   spec.options = o.raw("options");
   spec.tokenizer = read_options<TokenizerOptions>(o.object("tokenizer"));
   spec.validation_share = o.required<double>("validation_share");

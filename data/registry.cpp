@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "data/corpus.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -28,12 +29,11 @@ std::unique_ptr<Corpus> make_corpus(const std::string& name, const JsonObject& o
                                     const CorpusInput& input) {
   for (const auto& entry : kCorpora)
     if (name == entry.name) return entry.make(options, input);
-  const std::string hint = nearest(name, corpus_names());
   throw UserError({.what = "unknown corpus",
                    .where = options.file(),
                    .found = "\"" + name + "\"",
-                   .todo = hint.empty() ? "see data/registry.cpp for the names"
-                                        : "did you mean \"" + hint + "\"?"});
+                   .expected = one_of(corpus_names()),
+                   .todo = did_you_mean(name, corpus_names())});
 }
 
 }  // namespace normbench

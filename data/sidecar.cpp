@@ -7,6 +7,7 @@
 
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -100,16 +101,9 @@ std::string own_source(const Json& spec) {
 }  // namespace
 
 std::string dataset_folder(const std::string& cache, const std::string& name) {
-  const bool good = !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' &&
-                    std::all_of(name.begin(), name.end(), [](char c) {
-                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                             (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-                    });
-  if (!good)
+  if (!is_plain_name(name))
     throw UserError(
-        {.what = "not a name for a data set",
-         .found = "\"" + name + "\"",
-         .expected = "letters, digits, '_', '-' and '.', the first one a letter or digit"});
+        {.what = "not a name for a data set", .found = "\"" + name + "\"", .expected = kPlainName});
   return cache + "/datasets/" + name;
 }
 
@@ -166,12 +160,12 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
     for (const auto& entry : fs::directory_iterator(cache + "/datasets", error))
       if (fs::exists(entry.path() / "dataset.json"))
         prepared.push_back(entry.path().filename().string());
-    const std::string hint = nearest(name, prepared);
+    const std::string hint = did_you_mean(name, prepared);
     throw UserError({.what = "the data set \"" + name + "\" is not prepared",
                      .where = folder,
                      .todo = "run `normbench data prepare " + name +
                              "` (data of your own: with --name and its source)" +
-                             (hint.empty() ? "" : ", or did you mean \"" + hint + "\"?")});
+                             (hint.empty() ? "" : ", or " + hint)});
   }
   Json json = read_json(path);
   std::string claimed;

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "suite/base/limits.h"
+
 namespace normbench {
 
 struct TokenizerOptions {
@@ -19,9 +21,9 @@ struct TokenizerOptions {
   double character_coverage = 0.9995;  // rarer characters are spelt in bytes
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("vocabulary", vocabulary);
-    v.field("training_bytes", training_bytes);
-    v.field("character_coverage", character_coverage);
+    v.number("vocabulary", vocabulary, at_least(1));
+    v.number("training_bytes", training_bytes, at_least(1));
+    v.number("character_coverage", character_coverage, between(0, 1));
   }
 };
 

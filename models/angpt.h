@@ -65,28 +65,28 @@ struct AngptOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("alpha_init", alpha_init);
-    v.field("sz_init", sz_init);
-    v.field("s_scale", s_scale);
-    v.field("alpha_scale", alpha_scale);
-    v.field("sz_scale", sz_scale);
-    v.field("nu_qkv", nu_qkv);
-    v.field("nu_p", nu_p);
-    v.field("nu_u", nu_u);
-    v.field("nu_z", nu_z);
-    v.field("nu_acf", nu_acf);
-    v.field("nu_d", nu_d);
-    v.field("rope_fraction", rope_fraction);
+    v.number("alpha_init", alpha_init, above(0));
+    v.number("sz_init", sz_init, above(0));
+    v.number("s_scale", s_scale, at_least(0));
+    v.number("alpha_scale", alpha_scale, at_least(0));
+    v.number("sz_scale", sz_scale, at_least(0));
+    v.number("nu_qkv", nu_qkv, at_least(0));
+    v.number("nu_p", nu_p, at_least(0));
+    v.number("nu_u", nu_u, at_least(0));
+    v.number("nu_z", nu_z, at_least(0));
+    v.number("nu_acf", nu_acf, above(0));
+    v.number("nu_d", nu_d, at_least(0));
+    v.number("rope_fraction", rope_fraction, between(0, 1));
     v.field("silu_sqrt_d", silu_sqrt_d);
     v.choice("nu_alpha", nu_alpha, {"elementwise", "scalar", "none"});
     v.choice("g", g, {"per_layer", "per_head"});
-    v.field("g_init", g_init);
+    v.number("g_init", g_init, at_least(0));
     v.field("alpha_abs", alpha_abs);
-    v.field("rope_base", rope_base);
+    v.number("rope_base", rope_base, above(0));
     v.choice("rope_pairs", rope_pairs, {"half", "interleaved"});
-    v.field("nu_factor", nu_factor);
+    v.number("nu_factor", nu_factor, above(0));
     v.added("nu_factor");
-    v.field("nu_alpha_factor", nu_alpha_factor);
+    v.number("nu_alpha_factor", nu_alpha_factor, above(0));
     v.added("nu_alpha_factor");
     v.choice("residual", residual, {"lerp", "sum"});
     v.added("residual");
@@ -95,6 +95,7 @@ struct AngptOptions {
   /// Replaces the zeros that stand for "as in the paper". Throws UserError on a scale that would
   /// give an infinite factor.
   void resolve(const ModelSize& size) {
+    check_limits(*this, "angpt");
     const auto set = [](double& value, double paper) { value = value == 0 ? paper : value; };
     const auto d = static_cast<double>(size.width), f = static_cast<double>(size.mlp_width);
     const auto h = static_cast<double>(size.head_width);

@@ -23,6 +23,15 @@ void check_options(const ModelSize& size, const DecoderOptions& options) {
          .where = "num_kv_heads",
          .found = std::to_string(kv) + " for " + std::to_string(size.num_heads) + " heads",
          .expected = "a divisor of the number of heads, or 0 for as many"});
+  if (options.attention.qk_norm == "l2")
+    check_unused("attention_scale", options.attention.attention_scale, 0,
+                 "qk_norm is another than l2");
+  if (!options.rope) {
+    const AttentionOptions unused;
+    check_unused("rope_fraction", options.attention.rope_fraction, unused.rope_fraction,
+                 "rope is true");
+    check_unused("rope_base", options.attention.rope_base, unused.rope_base, "rope is true");
+  }
   std::vector<std::string> known = {"q", "k", "v", "o", "up", "down"};
   if (options.gated_mlp) known.push_back("gate");
   for (const auto& name : options.norm_after) {
@@ -36,6 +45,14 @@ void check_options(const ModelSize& size, const DecoderOptions& options) {
 }
 
 }  // namespace
+
+void check_norm_options(const std::string& norm, double eps, double eps_default, double alpha,
+                        double alpha_default) {
+  if (norm == "dyt" || norm == "derf")
+    check_unused("norm_eps", eps, eps_default, "norm is rmsnorm or layernorm");
+  else
+    check_unused("alpha_init", alpha, alpha_default, "norm is dyt or derf");
+}
 
 ProjectionImpl::ProjectionImpl(int64_t in, int64_t out, const DecoderOptions& options,
                                const std::string& name) {

@@ -33,9 +33,9 @@ struct DeepnormOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     attention.fields(v);
-    v.field("alpha", alpha);
+    v.number("alpha", alpha, at_least(0));
     v.choice("norm", norm, {"rmsnorm", "layernorm"});
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.field("final_norm", final_norm);
     v.field("gated_mlp", gated_mlp);
     v.field("bias", bias);

@@ -35,8 +35,8 @@ struct DytOptions {
     v.choice("norm", norm, {"dyt", "derf"});
     v.field("norm_bias", norm_bias);
     v.field("embed_scale", embed_scale);
-    v.field("alpha_attention_init", alpha_attention_init);
-    v.field("alpha_other_init", alpha_other_init);
+    v.number("alpha_attention_init", alpha_attention_init, at_least(0));
+    v.number("alpha_other_init", alpha_other_init, at_least(0));
     v.choice("init", init, {"scaled", "literal"});
     v.choice("decay", decay, {"all", "matrices"});
   }

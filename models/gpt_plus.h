@@ -46,12 +46,12 @@ struct GptPlusOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("qk_norm", qk_norm);
-    v.field("rope_fraction", rope_fraction);
+    v.number("rope_fraction", rope_fraction, between(0, 1));
     v.choice("g", g, {"per_layer", "per_head"});
-    v.field("g_init", g_init);
-    v.field("rope_base", rope_base);
+    v.number("g_init", g_init, at_least(0));
+    v.number("rope_base", rope_base, above(0));
     v.choice("rope_pairs", rope_pairs, {"half", "interleaved"});
-    v.field("rms_eps", rms_eps);
+    v.number("rms_eps", rms_eps, at_least(0));
     v.choice("init", init, {"scaled", "literal"});
   }
 };
@@ -137,7 +137,13 @@ TORCH_MODULE(GptPlusBlock);
 
 class GptPlus : public Model {
  public:
+  /// Throws UserError on an option out of range or without effect.
   GptPlus(const ModelSize& size, const GptPlusOptions& options) : size_(size), options_(options) {
+    check_limits(options, "gpt_plus");
+    if (!options.qk_norm) {
+      check_unused("g", options.g, GptPlusOptions{}.g, "qk_norm is true");
+      check_unused("g_init", options.g_init, GptPlusOptions{}.g_init, "qk_norm is true");
+    }
     const auto rope =
         std::make_shared<Rope>(size, options.rope_fraction, options.rope_base, options.rope_pairs);
     embed_ = register_module("embed", Weight(at::IntArrayRef{size.vocabulary, size.width}));

@@ -14,13 +14,7 @@ void Mamba2Options::resolve(int64_t width) {
                      .found = std::to_string(found),
                      .expected = expected});
   };
-  const std::pair<const char*, int64_t> numbers[] = {{"d_state", d_state},
-                                                     {"num_groups", num_groups},
-                                                     {"ssm_head_width", ssm_head_width},
-                                                     {"conv_width", conv_width},
-                                                     {"chunk", chunk}};
-  for (const auto& [name, value] : numbers)
-    if (value < 1) fail(name, value, "1 or more");
+  check_limits(*this, "the Mamba-2 mixer");
   if (ssm_heads == 0)
     ssm_heads = num_groups * std::max<int64_t>(
                                  1, std::llround(1.5 * static_cast<double>(width) /
@@ -29,6 +23,17 @@ void Mamba2Options::resolve(int64_t width) {
     fail("ssm_heads", ssm_heads, "a multiple of num_groups, " + std::to_string(num_groups));
 }
 
+namespace {
+
+template <class Options>
+void check_all_unused(const Options& options, const std::string& condition) {
+  const Json given = options_json(options), unused = options_json(Options{});
+  for (const auto& item : given.items())
+    check_unused(item.key(), item.value(), unused[item.key()], condition);
+}
+
+}  // namespace
+
 void HybridOptions::resolve(const ModelSize& size) {
   const auto wrong = pattern.find_first_not_of("ME*-");
   if (pattern.empty() || wrong != std::string::npos)
@@ -36,15 +41,25 @@ void HybridOptions::resolve(const ModelSize& size) {
                      .where = "pattern",
                      .found = "\"" + pattern + "\"",
                      .expected = "letters M (Mamba-2), E (experts), * (attention), - (MLP)"});
-  if (num_kv_heads == 0) num_kv_heads = size.num_heads;
-  if (num_kv_heads < 0 || size.num_heads % num_kv_heads != 0)
-    throw UserError({.what = "heads of keys and values cannot be shared evenly",
-                     .where = "num_kv_heads",
-                     .found = std::to_string(num_kv_heads) + " for " +
-                              std::to_string(size.num_heads) + " heads",
-                     .expected = "a divisor of the number of heads, or 0 for as many"});
-  mamba.resolve(size.width);
-  moe.resolve(size.width);
+  if (has('*')) {
+    if (num_kv_heads == 0) num_kv_heads = size.num_heads;
+    if (size.num_heads % num_kv_heads != 0)
+      throw UserError({.what = "heads of keys and values cannot be shared evenly",
+                       .where = "num_kv_heads",
+                       .found = std::to_string(num_kv_heads) + " for " +
+                                std::to_string(size.num_heads) + " heads",
+                       .expected = "a divisor of the number of heads, or 0 for as many"});
+  } else {
+    check_unused("num_kv_heads", num_kv_heads, HybridOptions{}.num_kv_heads, "the pattern has *");
+  }
+  if (has('M'))
+    mamba.resolve(size.width);
+  else
+    check_all_unused(mamba, "the pattern has M");
+  if (has('E'))
+    moe.resolve(size.width);
+  else
+    check_all_unused(moe, "the pattern has E");
 }
 
 bool hybrid_writes_residual(const std::string& name) {

@@ -25,13 +25,14 @@ struct HybridOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("pattern", pattern);
-    v.field("num_kv_heads", num_kv_heads);
+    v.number("num_kv_heads", num_kv_heads, at_least(0));
     mamba.fields(v);
     moe.fields(v);
   }
-  /// Fills in what follows from the size. Throws UserError on an unknown letter or impossible
-  /// sizes.
+  /// Fills in what follows from the size. Throws UserError on an unknown letter, on impossible
+  /// sizes, and on options of a layer that the pattern does not have.
   void resolve(const ModelSize& size);
+  bool has(char letter) const { return pattern.find(letter) != std::string::npos; }
   char letter(int64_t layer) const { return pattern[static_cast<size_t>(layer) % pattern.size()]; }
 };
 

@@ -36,18 +36,26 @@ struct HybridPrenormOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     hybrid.fields(v);
-    v.field("rms_eps", rms_eps);
+    v.number("rms_eps", rms_eps, at_least(0));
     v.choice("gate_norm", gate_norm, {"rms", "none"});
-    v.field("norm_groups", norm_groups);
+    v.number("norm_groups", norm_groups, at_least(0));
     v.choice("activation", activation, {"relu2", "swiglu"});
     v.choice("init", init, {"scaled", "literal"});
   }
   /// Throws UserError on impossible sizes.
   void resolve(const ModelSize& size) {
+    check_limits(*this, "the hybrid");
     hybrid.resolve(size);
+    if (!hybrid.has('M')) check_unused("gate_norm", gate_norm, "rms", "the pattern has M");
+    if (!hybrid.has('E') && !hybrid.has('-'))
+      check_unused("activation", activation, "relu2", "the pattern has E or -");
+    if (!hybrid.has('M') || gate_norm == "none") {
+      check_unused("norm_groups", norm_groups, 0, "the pattern has M with a gate_norm");
+      return;
+    }
     if (norm_groups == 0) norm_groups = hybrid.mamba.num_groups;
     const int64_t inner = hybrid.mamba.ssm_heads * hybrid.mamba.ssm_head_width;
-    if (norm_groups < 1 || inner % norm_groups != 0)
+    if (inner % norm_groups != 0)
       throw UserError({.what = "the channels of Mamba-2 cannot be divided into these groups",
                        .where = "norm_groups",
                        .found = std::to_string(norm_groups),

@@ -21,8 +21,17 @@ const Json kMixed = {{"pattern", "MEM*E-"}, {"num_experts", 5}, {"expert_width",
                      {"num_groups", 2},     {"d_state", 6},     {"ssm_head_width", 8},
                      {"num_kv_heads", 2},   {"chunk", 5}};
 
+/// `options` with `more` laid over them. What they say of layers that the pattern does not have is
+/// left out, since a model refuses it.
 Json with(Json options, const Json& more) {
   options.update(more);
+  const std::pair<char, std::vector<std::string>> parts[] = {
+      {'M', {"num_groups", "d_state", "ssm_head_width", "chunk"}},
+      {'E', {"num_experts", "expert_width"}},
+      {'*', {"num_kv_heads"}}};
+  for (const auto& [letter, names] : parts)
+    if (options.value("pattern", "ME*").find(letter) == std::string::npos)
+      for (const auto& name : names) options.erase(name);
   return options;
 }
 
@@ -577,7 +586,13 @@ TEST(Hybrids, WrongOptionsAreErrorsThatSayWhatToDo) {
       {"ngpt_hybrid", {{"s_uv_scale", 2.0}}, "without effect"},
       {"ngpt_hybrid", {{"norm_eps", 1e-6}}, "without effect"},
       {"ngpt_hybrid", {{"lgp_q", 0.5}}, "without effect"},
-      {"ngpt", {{"lgp_q", 0.5}}, "without effect"}};
+      {"ngpt", {{"lgp_q", 0.5}}, "without effect"},
+      {"ngpt_hybrid", {{"pattern", "M*"}, {"top_k", 3}}, "the pattern has E"},
+      {"ngpt_hybrid", {{"pattern", "M*"}, {"s_moe_scale", 0.5}}, "the pattern has E"},
+      {"ngpt_hybrid", {{"pattern", "E*"}, {"d_state", 32}}, "the pattern has M"},
+      {"ngpt_hybrid", {{"pattern", "*"}, {"s_uv", true}}, "the pattern has E or -"},
+      {"hybrid_prenorm", {{"pattern", "ME"}, {"num_kv_heads", 1}}, "the pattern has *"},
+      {"hybrid_prenorm", {{"gate_norm", "none"}, {"norm_groups", 2}}, "gate_norm"}};
   for (const auto& [name, options, expected] : cases)
     EXPECT_NE(message(name, options).find(expected), std::string::npos) << message(name, options);
 }

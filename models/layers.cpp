@@ -21,13 +21,13 @@ void check_option(const std::string& name, double value, bool fits, const std::s
                      .expected = expected});
 }
 
-void check_unused(const std::string& name, double value, double unused,
+void check_unused(const std::string& name, const Json& value, const Json& unused,
                   const std::string& condition) {
   if (value != unused)
     throw UserError({.what = "an option of the model would be without effect",
                      .where = "model_options/" + name,
-                     .found = Json(value).dump(),
-                     .expected = Json(unused).dump() + ", unless " + condition});
+                     .found = value.dump(),
+                     .expected = unused.dump() + ", unless " + condition});
 }
 
 ShapesOnly::ShapesOnly() { ++shapes_only; }

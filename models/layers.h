@@ -20,7 +20,7 @@ namespace normbench {
 void check_option(const std::string& name, double value, bool fits, const std::string& expected);
 /// Throws UserError when `value` differs from `unused`, its default, although `condition`, under
 /// which the option has an effect, does not hold.
-void check_unused(const std::string& name, double value, double unused,
+void check_unused(const std::string& name, const Json& value, const Json& unused,
                   const std::string& condition);
 
 /// A new master weight in fp32, its values not set; without memory while a ShapesOnly lives.

@@ -30,7 +30,7 @@ struct LlamaPrenormOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     attention.fields(v);
-    v.field("rms_eps", rms_eps);
+    v.number("rms_eps", rms_eps, at_least(0));
     v.field("tied_embeddings", tied_embeddings);
     v.choice("init", init, {"scaled", "literal", "torchtitan"});
     v.choice("decay", decay, {"matrices", "all"});

@@ -39,12 +39,12 @@ struct Mamba2Options {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("d_state", d_state);
-    v.field("num_groups", num_groups);
-    v.field("ssm_heads", ssm_heads);
-    v.field("ssm_head_width", ssm_head_width);
-    v.field("conv_width", conv_width);
-    v.field("chunk", chunk);
+    v.number("d_state", d_state, at_least(1));
+    v.number("num_groups", num_groups, at_least(1));
+    v.number("ssm_heads", ssm_heads, at_least(0));
+    v.number("ssm_head_width", ssm_head_width, at_least(1));
+    v.number("conv_width", conv_width, at_least(1));
+    v.number("chunk", chunk, at_least(1));
   }
   /// Fills ssm_heads in. Throws UserError when a number is not positive or G does not divide H.
   void resolve(int64_t width);

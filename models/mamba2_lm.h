@@ -18,8 +18,8 @@ struct Mamba2LmOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     mamba.fields(v);
-    v.field("rms_eps", rms_eps);
-    v.field("norm_groups", norm_groups);
+    v.number("rms_eps", rms_eps, at_least(0));
+    v.number("norm_groups", norm_groups, at_least(0));
     v.choice("init", init, {"scaled", "literal"});
   }
   HybridPrenormOptions hybrid() const {

@@ -80,7 +80,7 @@ struct ModelEntry {
   std::string paper;  // "arXiv 2505.22014 v2, Table 1"
   Json default_options;
   Json added_options;  // names, see suite/base/options.h
-  Json choices;        // {option: allowed values}
+  Json limits;         // {option: limit}, suite/base/limits.h
   std::shared_ptr<Model> (*make)(const ModelSize& size, const JsonObject& options);
 };
 

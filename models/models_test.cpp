@@ -500,16 +500,16 @@ TEST(GptPlus, StartsWithTheStandardDeviationOfItsRule) {
   EXPECT_NEAR(deviation(literal, "blocks.0.mlp.down.weight"), 0.02 / 2, 0.01 * 0.01);
 }
 
+std::string message(const std::string& name, const ModelSize& size, const Json& options) {
+  try {
+    make(name, size, options);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
-  const auto message = [](const std::string& name, const ModelSize& size,
-                          const Json& options) -> std::string {
-    try {
-      make(name, size, options);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "no error";
-  };
   ModelSize indivisible = kSmall;
   indivisible.num_heads = 5;
   EXPECT_NE(message("ngpt", indivisible, Json::object()).find("num_heads"), std::string::npos);
@@ -530,6 +530,44 @@ TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
   EXPECT_NE(message("nanogpt", kSmall, gateless).find("gate"), std::string::npos);
   EXPECT_NE(message("postnorm", kSmall, {{"placement", "post_fina"}}).find("post_final"),
             std::string::npos);
+}
+
+TEST(Models, OptionsWithoutEffectAreErrors) {
+  const std::tuple<const char*, Json, const char*> cases[] = {
+      {"gpt_plus", {{"qk_norm", false}, {"g_init", 4.0}}, "g_init"},
+      {"gpt_plus", {{"qk_norm", false}, {"g", "per_head"}}, "model_options/g"},
+      {"ngpt", {{"lerp", "corrected"}}, "residual_norm"},
+      {"llama_prenorm", {{"qk_norm", "l2"}, {"attention_scale", 0.5}}, "attention_scale"},
+      {"deepnorm", {{"rope", false}, {"rope_base", 500.0}}, "rope_base"},
+      {"simplegpt", {{"alpha_init", 0.8}}, "alpha_init"},
+      {"simplegpt", {{"norm", "derf"}, {"norm_eps", 1e-6}}, "norm_eps"},
+      {"nanogpt", {{"alpha_init", 0.8}}, "alpha_init"}};
+  for (const auto& [name, options, option] : cases) {
+    const std::string said = message(name, kSmall, options);
+    EXPECT_NE(said.find("without effect"), std::string::npos) << name << ": " << said;
+    EXPECT_NE(said.find(option), std::string::npos) << name << ": " << said;
+  }
+}
+
+TEST(Models, NumbersOutOfRangeAreErrors) {
+  const std::tuple<const char*, Json, const char*> cases[] = {
+      {"llama_prenorm", {{"rms_eps", -1.0}}, "0.0 or more"},
+      {"deepnorm", {{"alpha", -1.0}}, "0.0 or more"},
+      {"dyt", {{"rope_fraction", 1.5}}, "at most 1"},
+      {"nanogpt", {{"norm_after", {"q", "q"}}}, "twice"},
+      {"ngpt", {{"sz_init", 0.0}}, "above 0"},
+      {"ngpt", {{"lgp", true}, {"lgp_q", -3.0}}, "0.0 or more"}};
+  for (const auto& [name, options, expected] : cases)
+    EXPECT_NE(message(name, kSmall, options).find(expected), std::string::npos)
+        << name << ": " << message(name, kSmall, options);
+}
+
+// What an angular cap leaves alone and Muon leaves to AdamW.
+TEST(Models, EmbeddingAndHeadAreMarkedAndNothingElseIs) {
+  for (const auto& entry : model_registry())
+    for (const auto& group : make(entry.name, kSmall)->parameter_groups())
+      EXPECT_EQ(group.embedding, group.name == "embed.weight" || group.name == "head.weight")
+          << entry.name << " " << group.name;
 }
 
 TEST(Models, ComputeInBf16WithFp32LossAndGradients) {

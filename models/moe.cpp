@@ -40,24 +40,12 @@ struct TakeRows : torch::autograd::Function<TakeRows> {
 }  // namespace
 
 void MoeOptions::resolve(int64_t width) {
+  check_limits(*this, "the experts");
+  check_option("top_k", static_cast<double>(top_k), top_k <= num_experts,
+               "at most num_experts, " + std::to_string(num_experts));
   if (expert_width == 0)
     expert_width = std::max<int64_t>(16, 16 * std::llround(0.69 * static_cast<double>(width) / 16));
   if (shared_width == 0) shared_width = 2 * expert_width;
-  const auto fail = [](const char* name, int64_t found, const std::string& expected) {
-    throw UserError({.what = "the experts cannot be built",
-                     .where = name,
-                     .found = std::to_string(found),
-                     .expected = expected});
-  };
-  if (num_experts < 1) fail("num_experts", num_experts, "1 or more");
-  if (top_k < 1 || top_k > num_experts)
-    fail("top_k", top_k, "between 1 and num_experts, " + std::to_string(num_experts));
-  if (expert_width < 1) fail("expert_width", expert_width, "1 or more, or 0 for 0.69 D");
-  if (shared_width < 1) fail("shared_width", shared_width, "1 or more, or 0 for two experts");
-  check_option("routed_scaling_factor", routed_scaling_factor, routed_scaling_factor > 0,
-               "above 0");
-  check_option("bias_rate", bias_rate, bias_rate >= 0, "0 or more");
-  check_option("balance_coefficient", balance_coefficient, balance_coefficient >= 0, "0 or more");
 }
 
 HiddenScales HiddenScales::make(torch::nn::Module& owner, int64_t hidden_width,

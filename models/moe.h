@@ -39,14 +39,14 @@ struct MoeOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("num_experts", num_experts);
-    v.field("top_k", top_k);
-    v.field("expert_width", expert_width);
-    v.field("shared_width", shared_width);
-    v.field("routed_scaling_factor", routed_scaling_factor);
+    v.number("num_experts", num_experts, at_least(1));
+    v.number("top_k", top_k, at_least(1));
+    v.number("expert_width", expert_width, at_least(0));
+    v.number("shared_width", shared_width, at_least(0));
+    v.number("routed_scaling_factor", routed_scaling_factor, above(0));
     v.field("norm_topk_prob", norm_topk_prob);
-    v.field("bias_rate", bias_rate);
-    v.field("balance_coefficient", balance_coefficient);
+    v.number("bias_rate", bias_rate, at_least(0));
+    v.number("balance_coefficient", balance_coefficient, at_least(0));
   }
   /// Fills the widths in. Throws UserError unless 0 < k <= E, every width is positive, and the
   /// factors are not negative.

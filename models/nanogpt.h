@@ -32,11 +32,11 @@ struct NanogptOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.choice("norm", norm, {"layernorm", "dyt", "derf", "rmsnorm"});
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.field("bias", bias);
-    v.field("alpha_init", alpha_init);
+    v.number("alpha_init", alpha_init, above(0));
     v.choice("init", init, {"scaled", "literal"});
-    v.field("norm_after", norm_after);
+    v.words("norm_after", norm_after, {"q", "k", "v", "o", "up", "down"});
     v.field("pre_norm", pre_norm);
   }
   bool pointwise() const { return norm == "dyt" || norm == "derf"; }
@@ -58,7 +58,10 @@ struct NanogptOptions {
 class Nanogpt : public Decoder {
  public:
   Nanogpt(const ModelSize& size, const NanogptOptions& options)
-      : Decoder(size, options.decoder()), options_(options) {}
+      : Decoder(size, options.decoder()), options_(options) {
+    check_norm_options(options.norm, options.norm_eps, NanogptOptions{}.norm_eps,
+                       options.alpha_init, NanogptOptions{}.alpha_init);
+  }
 
   void reset_parameters(uint64_t seed) override {
     const double std = init_std(options_.init, size().width);

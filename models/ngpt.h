@@ -68,21 +68,21 @@ struct NgptOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("alpha_init", alpha_init);
-    v.field("sqk_init", sqk_init);
-    v.field("suv_init", suv_init);
-    v.field("sz_init", sz_init);
-    v.field("s_scale", s_scale);
-    v.field("alpha_scale", alpha_scale);
-    v.field("sqk_scale", sqk_scale);
-    v.field("sz_scale", sz_scale);
-    v.field("suv_scale", suv_scale);
-    v.field("rope_base", rope_base);
+    v.number("alpha_init", alpha_init, above(0));
+    v.number("sqk_init", sqk_init, above(0));
+    v.number("suv_init", suv_init, above(0));
+    v.number("sz_init", sz_init, above(0));
+    v.number("s_scale", s_scale, at_least(0));
+    v.number("alpha_scale", alpha_scale, at_least(0));
+    v.number("sqk_scale", sqk_scale, at_least(0));
+    v.number("sz_scale", sz_scale, at_least(0));
+    v.number("suv_scale", suv_scale, above(0));
+    v.number("rope_base", rope_base, above(0));
     v.choice("residual_norm", residual_norm, {"code", "none", "entry"});
     v.choice("sqrt_d_on", sqrt_d_on, {"both", "gate"});
     v.choice("qk_scale", qk_scale, {"shared", "separate"});
     v.field("alpha_abs", alpha_abs);
-    v.field("rope_fraction", rope_fraction);
+    v.number("rope_fraction", rope_fraction, between(0, 1));
     v.choice("rope_pairs", rope_pairs, {"interleaved", "half", "published"});
     v.choice("lerp", lerp, {"normalized", "corrected"});
     v.added("lerp");
@@ -90,21 +90,17 @@ struct NgptOptions {
     v.added("rows");
     v.field("lgp", lgp);
     v.added("lgp");
-    v.field("lgp_q", lgp_q);
+    v.number("lgp_q", lgp_q, between(0, 1));
     v.added("lgp_q");
   }
 
-  /// Replaces the zeros that stand for "as usual". Throws UserError on a scale that would give an
-  /// infinite factor, and on an option without effect.
+  /// Replaces the zeros that stand for "as usual". Throws UserError on an option out of range or
+  /// without effect.
   void resolve(const ModelSize& size) {
-    const std::pair<const char*, double> scales[] = {{"s_scale", s_scale},
-                                                     {"alpha_scale", alpha_scale},
-                                                     {"sqk_scale", sqk_scale},
-                                                     {"sz_scale", sz_scale}};
-    for (const auto& [name, scale] : scales)
-      check_option(name, scale, scale >= 0, "above 0, or 0 for the usual one");
-    check_option("suv_scale", suv_scale, suv_scale > 0, "above 0");
+    check_limits(*this, "ngpt");
     if (!lgp) check_unused("lgp_q", lgp_q, NgptOptions{}.lgp_q, "lgp is true");
+    if (lerp == "corrected")
+      check_unused("residual_norm", residual_norm, "none", "lerp is \"normalized\"");
     if (s_scale == 0) s_scale = 1 / std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &sqk_scale, &sz_scale})
       if (*scale == 0) *scale = s_scale;

@@ -63,45 +63,52 @@ struct NgptHybridOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     hybrid.fields(v);
-    v.field("alpha_init", alpha_init);
-    v.field("alpha_scale", alpha_scale);
+    v.number("alpha_init", alpha_init, above(0));
+    v.number("alpha_scale", alpha_scale, at_least(0));
     v.field("alpha_abs", alpha_abs);
-    v.field("s_qk_init", s_qk_init);
-    v.field("s_qk_scale", s_qk_scale);
-    v.field("s_z_init", s_z_init);
-    v.field("s_z_scale", s_z_scale);
+    v.number("s_qk_init", s_qk_init, above(0));
+    v.number("s_qk_scale", s_qk_scale, at_least(0));
+    v.number("s_z_init", s_z_init, above(0));
+    v.number("s_z_scale", s_z_scale, at_least(0));
     v.field("s_uv", s_uv);
-    v.field("s_uv_init", s_uv_init);
-    v.field("s_uv_scale", s_uv_scale);
+    v.number("s_uv_init", s_uv_init, above(0));
+    v.number("s_uv_scale", s_uv_scale, above(0));
     v.field("fngpt", fngpt);
-    v.field("s_mamba_init", s_mamba_init);
-    v.field("s_mamba_scale", s_mamba_scale);
-    v.field("s_moe_init", s_moe_init);
-    v.field("s_moe_scale", s_moe_scale);
+    v.number("s_mamba_init", s_mamba_init, at_least(0));
+    v.number("s_mamba_scale", s_mamba_scale, above(0));
+    v.number("s_moe_init", s_moe_init, at_least(0));
+    v.number("s_moe_scale", s_moe_scale, above(0));
     v.field("router_normalised", router_normalised);
-    v.field("dt_row_scale", dt_row_scale);
+    v.number("dt_row_scale", dt_row_scale, above(0));
     v.field("embed_norm", embed_norm);
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.field("lgp", lgp);
-    v.field("lgp_q", lgp_q);
+    v.number("lgp_q", lgp_q, between(0, 1));
     v.choice("activation", activation, {"relu2", "swiglu"});
     v.added("activation");
   }
 
-  /// Throws UserError on what would give an infinite factor or 0 / 0, and on an option without
-  /// effect.
+  /// Throws UserError on an option out of range or without effect.
   void check() const {
     const NgptHybridOptions unused;
-    const std::pair<const char*, double> zero_is_usual[] = {
-        {"alpha_scale", alpha_scale}, {"s_qk_scale", s_qk_scale}, {"s_z_scale", s_z_scale}};
-    for (const auto& [name, value] : zero_is_usual)
-      check_option(name, value, value >= 0, "above 0, or 0 for 1 / sqrt(D)");
-    check_option("s_mamba_scale", s_mamba_scale, s_mamba_scale > 0, "above 0");
-    check_option("s_moe_scale", s_moe_scale, s_moe_scale > 0, "above 0");
-    if (s_uv) {
-      check_option("s_uv_scale", s_uv_scale, s_uv_scale > 0, "above 0");
-      check_option("s_uv_init", s_uv_init, s_uv_init > 0, "above 0, or s_uv off");
-    } else {
+    check_limits(*this, "ngpt_hybrid");
+    const bool mixer = hybrid.has('M'), experts = hybrid.has('E');
+    if (!mixer) {
+      check_unused("s_mamba_init", s_mamba_init, unused.s_mamba_init, "the pattern has M");
+      check_unused("s_mamba_scale", s_mamba_scale, unused.s_mamba_scale, "the pattern has M");
+      check_unused("dt_row_scale", dt_row_scale, unused.dt_row_scale, "the pattern has M");
+    }
+    if (!experts) {
+      check_unused("s_moe_init", s_moe_init, unused.s_moe_init, "the pattern has E");
+      check_unused("s_moe_scale", s_moe_scale, unused.s_moe_scale, "the pattern has E");
+      check_unused("router_normalised", router_normalised, unused.router_normalised,
+                   "the pattern has E");
+    }
+    if (!experts && !hybrid.has('-')) {
+      check_unused("s_uv", s_uv, unused.s_uv, "the pattern has E or -");
+      check_unused("activation", activation, unused.activation, "the pattern has E or -");
+    }
+    if (!s_uv) {
       check_unused("s_uv_init", s_uv_init, unused.s_uv_init, "s_uv is true");
       check_unused("s_uv_scale", s_uv_scale, unused.s_uv_scale, "s_uv is true");
     }
@@ -118,8 +125,8 @@ struct NgptHybridOptions {
     const double sqrt_d = std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &s_qk_scale, &s_z_scale})
       if (*scale == 0) *scale = 1 / sqrt_d;
-    for (double* init : {&s_mamba_init, &s_moe_init})
-      if (*init == 0) *init = sqrt_d;
+    if (hybrid.has('M') && s_mamba_init == 0) s_mamba_init = sqrt_d;
+    if (hybrid.has('E') && s_moe_init == 0) s_moe_init = sqrt_d;
   }
   Mamba2Form mamba_form() const {
     return {.gate_norm = fngpt ? "l2" : "none",

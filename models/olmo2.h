@@ -23,7 +23,7 @@ struct Olmo2Options {
   template <class Visitor>
   void fields(Visitor& v) {
     attention.fields(v);
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.choice("init", init, {"scaled", "literal"});
   }
   DecoderOptions decoder() const {

@@ -25,7 +25,7 @@ struct PostnormOptions {
     v.choice("placement", placement, {"post", "post_final", "post_sublayer"});
     attention.fields(v);
     v.choice("norm", norm, {"rmsnorm", "layernorm"});
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.choice("init", init, {"scaled", "literal"});
   }
   DecoderOptions decoder() const {

@@ -28,7 +28,7 @@ ModelEntry entry(const std::string& name, const std::string& paper) {
           paper,
           options_json(Options{}),
           added_options<Options>(),
-          option_choices<Options>(),
+          option_limits<Options>(),
           [](const ModelSize& size, const JsonObject& options) -> std::shared_ptr<Model> {
             ModelSize checked = size;
             checked.check();

@@ -36,13 +36,13 @@ struct SimplegptOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     attention.fields(v);
-    v.field("norm_after", norm_after);
+    v.words("norm_after", norm_after, {"q", "k", "v", "o", "gate", "up", "down"});
     v.choice("norm", norm, {"rmsnorm", "layernorm", "dyt", "derf"});
-    v.field("norm_eps", norm_eps);
+    v.number("norm_eps", norm_eps, at_least(0));
     v.field("pre_norm", pre_norm);
     v.choice("init", init, {"torchtitan", "scaled", "literal"});
     v.choice("decay", decay, {"all", "matrices"});
-    v.field("alpha_init", alpha_init);
+    v.number("alpha_init", alpha_init, above(0));
   }
   DecoderOptions decoder() const {
     return {.attention = attention,
@@ -56,7 +56,10 @@ struct SimplegptOptions {
 class Simplegpt : public Decoder {
  public:
   Simplegpt(const ModelSize& size, const SimplegptOptions& options)
-      : Decoder(size, options.decoder()), options_(options) {}
+      : Decoder(size, options.decoder()), options_(options) {
+    check_norm_options(options.norm, options.norm_eps, SimplegptOptions{}.norm_eps,
+                       options.alpha_init, SimplegptOptions{}.alpha_init);
+  }
 
   void reset_parameters(uint64_t seed) override {
     if (options_.init == "torchtitan") {

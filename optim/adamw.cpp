@@ -12,13 +12,7 @@ namespace normbench {
 
 AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& options)
     : options_(options) {
-  const auto check = [](const char* name, double value, bool fits, const char* expected) {
-    check_option("adamw", name, value, fits, expected);
-  };
-  check("beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, "0 <= beta1 < 1");
-  check("beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, "0 <= beta2 < 1");
-  check("eps", options.eps, options.eps >= kLeastEps, kLeastEpsText);
-  check("weight_decay", options.weight_decay, options.weight_decay >= 0, "0 or more");
+  check_limits(options, "adamw");
 
   bool fusible = true;
   for (const auto& group : groups) {

@@ -29,10 +29,10 @@ struct AdamWOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("beta1", beta1);
-    v.field("beta2", beta2);
-    v.field("eps", eps);
-    v.field("weight_decay", weight_decay);
+    v.number("beta1", beta1, share_below_one());
+    v.number("beta2", beta2, share_below_one());
+    v.number("eps", eps, at_least(kLeastEps));
+    v.number("weight_decay", weight_decay, at_least(0));
     v.choice("implementation", implementation, {"auto", "plain", "fused"});
   }
 };

@@ -43,13 +43,13 @@ CappedVectors angular_cap_(torch::Tensor w, const torch::Tensor& before, int64_t
 namespace {
 
 void check_options(const AngularCapOptions& o) {
-  const auto check = [](const char* name, double value, bool fits, const char* expected) {
-    check_option("angular_cap", name, value, fits, expected);
-  };
-  check("kappa_c", o.kappa_c, o.kappa_c >= 0, "0 or more");
-  check("theta_floor", o.theta_floor, o.theta_floor >= 0, "0 or more");
+  check_limits(o, "angular_cap");
   if (o.cap == "constant")
-    check("theta_max", o.theta_max, o.theta_max > 0, "above 0 for a constant cap");
+    check_option("angular_cap", "theta_max", o.theta_max, o.theta_max > 0,
+                 "above 0 for a constant cap");
+  if (o.cap == "proportional")
+    check_option("angular_cap", "theta_floor", o.theta_floor, o.theta_floor > 0 || o.kappa_c > 0,
+                 "above 0, here or in kappa_c: no row could turn");
 
   const AngularCapOptions unused;
   const auto only_for = [](const char* cap, const char* name, double value, double default_value) {

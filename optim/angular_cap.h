@@ -47,9 +47,9 @@ struct AngularCapOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.choice("cap", cap, {"proportional", "constant", "off"});
-    v.field("kappa_c", kappa_c);
-    v.field("theta_floor", theta_floor);
-    v.field("theta_max", theta_max);
+    v.number("kappa_c", kappa_c, at_least(0));
+    v.number("theta_floor", theta_floor, at_least(0));
+    v.number("theta_max", theta_max, at_least(0));
     v.field("tangent_gradient", tangent_gradient);
   }
 };

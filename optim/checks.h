@@ -13,11 +13,6 @@ namespace normbench {
 void check_option(const std::string& optimizer, const std::string& name, double value, bool fits,
                   const std::string& expected);
 
-/// Smallest eps of a denominator: smaller ones are 0 in fp32, and a row that no token has touched
-/// would be 0 / 0.
-constexpr double kLeastEps = 1e-30;
-constexpr const char* kLeastEpsText = "1e-30 or more";
-
 /// Throws UserError when `value` differs from `unused`, the option's default, although `condition`,
 /// under which it has an effect, does not hold.
 void check_unused(const std::string& optimizer, const std::string& name, double value,

@@ -10,16 +10,7 @@ namespace normbench {
 
 GatedAdamW::GatedAdamW(const std::vector<ParameterGroup>& groups, const GatedAdamWOptions& o)
     : options_(o) {
-  const auto check = [](const char* name, double value, bool fits, const char* expected) {
-    check_option("gated_adamw", name, value, fits, expected);
-  };
-  check("a", o.a, o.a >= 0 && std::isfinite(o.a), "0 or more");
-  check("eps_gate", o.eps_gate, o.eps_gate > 0, "above 0");
-  check("eps_num", o.eps_num, o.eps_num >= kLeastEps, kLeastEpsText);
-  check("alpha", o.alpha, o.alpha > 0, "above 0");
-  check("beta1", o.beta1, o.beta1 >= 0 && o.beta1 < 1, "0 <= beta1 < 1");
-  check("beta2", o.beta2, o.beta2 >= 0 && o.beta2 < 1, "0 <= beta2 < 1");
-  check("weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more");
+  check_limits(o, "gated_adamw");
   for (const auto& group : groups)
     slots_.push_back({group.name, group.tensor, torch::zeros_like(group.tensor),
                       torch::zeros_like(group.tensor), group.decay ? o.weight_decay : 0.0});

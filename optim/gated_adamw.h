@@ -34,13 +34,13 @@ struct GatedAdamWOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("a", a);
-    v.field("eps_gate", eps_gate);
-    v.field("eps_num", eps_num);
-    v.field("alpha", alpha);
-    v.field("beta1", beta1);
-    v.field("beta2", beta2);
-    v.field("weight_decay", weight_decay);
+    v.number("a", a, at_least(0));
+    v.number("eps_gate", eps_gate, above(0));
+    v.number("eps_num", eps_num, at_least(kLeastEps));
+    v.number("alpha", alpha, above(0));
+    v.number("beta1", beta1, share_below_one());
+    v.number("beta2", beta2, share_below_one());
+    v.number("weight_decay", weight_decay, at_least(0));
   }
 };
 

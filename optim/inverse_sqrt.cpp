@@ -15,7 +15,7 @@ double inverse_sqrt_area(double a, double w, double f) {
 
 Schedule make_inverse_sqrt(int64_t steps, double peak_lr, const JsonObject& object) {
   const auto o = read_options<InverseSqrtOptions>(object);
-  check_decay(steps, "final_fraction", o.final_fraction, object);
+  require_a_step(steps, object);
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const double floor = o.final_fraction * peak_lr;
   return [=](int64_t t) {
@@ -29,7 +29,7 @@ Schedule make_inverse_sqrt(int64_t steps, double peak_lr, const JsonObject& obje
 
 ScheduleShape inverse_sqrt_shape(int64_t steps, const JsonObject& object) {
   const auto o = read_options<InverseSqrtOptions>(object);
-  check_decay(steps, "final_fraction", o.final_fraction, object);
+  require_a_step(steps, object);
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const double all = static_cast<double>(steps), w = static_cast<double>(warmup) / all,
                a = static_cast<double>(std::max<int64_t>(warmup, 1)) / all;

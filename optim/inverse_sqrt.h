@@ -16,9 +16,9 @@ struct InverseSqrtOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("warmup_fraction", warmup_fraction);
-    v.field("warmup_steps", warmup_steps);
-    v.field("final_fraction", final_fraction);
+    v.number("warmup_fraction", warmup_fraction, share_below_one());
+    v.number("warmup_steps", warmup_steps, at_least(0));
+    v.number("final_fraction", final_fraction, between(0, 1));
   }
 };
 

@@ -40,10 +40,7 @@ double scaled_log_remainder(double rho, double r) {
 
 LogarithmicOptions read(int64_t steps, const JsonObject& object) {
   const auto o = read_options<LogarithmicOptions>(object);
-  check_decay(steps, "final_fraction", o.final_fraction, object);
-  if (!(o.rho >= kLeastRho && o.rho <= kLargestRho))
-    object.fail("rho", "no curve has this rho", Json(o.rho).dump(),
-                Json(kLeastRho).dump() + " <= rho <= " + Json(kLargestRho).dump());
+  require_a_step(steps, object);
   return o;
 }
 

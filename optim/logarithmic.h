@@ -14,6 +14,10 @@
 
 namespace normbench {
 
+/// Beyond these rho or 1 / rho leaves the range of doubles on the way. From 1e16 on g is linear to
+/// the last bit.
+constexpr double kLeastRho = 1e-300, kLargestRho = 1e100;
+
 struct LogarithmicOptions {
   double warmup_fraction = 0;  // part of all steps, rounded to the nearest step
   int64_t warmup_steps = 0;    // the same as a count; give one of the two
@@ -23,16 +27,12 @@ struct LogarithmicOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("warmup_fraction", warmup_fraction);
-    v.field("warmup_steps", warmup_steps);
-    v.field("rho", rho);
-    v.field("final_fraction", final_fraction);
+    v.number("warmup_fraction", warmup_fraction, share_below_one());
+    v.number("warmup_steps", warmup_steps, at_least(0));
+    v.number("rho", rho, between(kLeastRho, kLargestRho));
+    v.number("final_fraction", final_fraction, between(0, 1));
   }
 };
-
-/// Beyond these rho or 1 / rho leaves the range of doubles on the way. From 1e16 on g is linear to
-/// the last bit.
-constexpr double kLeastRho = 1e-300, kLargestRho = 1e100;
 
 double log_decay(double rho, double r);
 /// g^-1(1/2) = rho (sqrt(1 + 1 / rho) - 1).

@@ -20,17 +20,7 @@ std::vector<ParameterGroup> other_groups(const std::vector<ParameterGroup>& grou
 
 /// All of them here, before AdamW is made, whose messages would speak of its own options.
 MuonOptions checked(const MuonOptions& o) {
-  const auto check = [](const char* name, double value, bool fits, const char* expected) {
-    check_option("muon", name, value, fits, expected);
-  };
-  check("momentum", o.momentum, o.momentum >= 0 && o.momentum < 1, "0 <= momentum < 1");
-  check("newton_schulz_steps", static_cast<double>(o.newton_schulz_steps),
-        o.newton_schulz_steps >= 1, "1 or more");
-  check("eps", o.eps, o.eps >= kLeastEps, kLeastEpsText);
-  check("weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more");
-  check("adam_beta1", o.adam_beta1, o.adam_beta1 >= 0 && o.adam_beta1 < 1, "0 <= adam_beta1 < 1");
-  check("adam_beta2", o.adam_beta2, o.adam_beta2 >= 0 && o.adam_beta2 < 1, "0 <= adam_beta2 < 1");
-  check("adam_eps", o.adam_eps, o.adam_eps >= kLeastEps, kLeastEpsText);
+  check_limits(o, "muon");
   return o;
 }
 

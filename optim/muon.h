@@ -36,15 +36,15 @@ struct MuonOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("momentum", momentum);
+    v.number("momentum", momentum, share_below_one());
     v.field("nesterov", nesterov);
-    v.field("newton_schulz_steps", newton_schulz_steps);
-    v.field("eps", eps);
-    v.field("weight_decay", weight_decay);
+    v.number("newton_schulz_steps", newton_schulz_steps, at_least(1));
+    v.number("eps", eps, at_least(kLeastEps));
+    v.number("weight_decay", weight_decay, at_least(0));
     v.choice("scale", scale, {"rms", "spectral"});
-    v.field("adam_beta1", adam_beta1);
-    v.field("adam_beta2", adam_beta2);
-    v.field("adam_eps", adam_eps);
+    v.number("adam_beta1", adam_beta1, share_below_one());
+    v.number("adam_beta2", adam_beta2, share_below_one());
+    v.number("adam_eps", adam_eps, at_least(kLeastEps));
   }
 };
 

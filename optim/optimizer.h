@@ -13,6 +13,10 @@
 
 namespace normbench {
 
+/// Smallest eps of a denominator: smaller ones are 0 in fp32, and a row that no token has touched
+/// would be 0 / 0.
+constexpr double kLeastEps = 1e-30;
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -33,7 +37,7 @@ struct OptimizerEntry {
   std::string paper;
   Json default_options;
   Json added_options;  // names, see suite/base/options.h
-  Json choices;        // {option: allowed values}
+  Json limits;         // {option: limit}, suite/base/limits.h
   std::unique_ptr<Optimizer> (*make)(std::vector<ParameterGroup> groups, const JsonObject& options);
 };
 

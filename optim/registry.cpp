@@ -16,7 +16,7 @@ OptimizerEntry entry(const std::string& name, const std::string& paper) {
           paper,
           options_json(Options{}),
           added_options<Options>(),
-          option_choices<Options>(),
+          option_limits<Options>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& options) -> std::unique_ptr<Optimizer> {
             return std::make_unique<Algorithm>(std::move(groups), read_options<Options>(options));
@@ -42,7 +42,7 @@ OptimizerEntry capped(const std::string& name, const std::string& paper) {
           paper,
           options_json(CappedOptions<Options>{}),
           added_options<CappedOptions<Options>>(),
-          option_choices<CappedOptions<Options>>(),
+          option_limits<CappedOptions<Options>>(),
           [](std::vector<ParameterGroup> groups,
              const JsonObject& object) -> std::unique_ptr<Optimizer> {
             const auto options = read_options<CappedOptions<Options>>(object);

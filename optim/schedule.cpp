@@ -28,25 +28,25 @@ struct DecayOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("warmup_fraction", warmup_fraction);
-    v.field("warmup_steps", warmup_steps);
-    v.field("final_fraction", final_fraction);
+    v.number("warmup_fraction", warmup_fraction, share_below_one());
+    v.number("warmup_steps", warmup_steps, at_least(0));
+    v.number("final_fraction", final_fraction, between(0, 1));
   }
 };
 
 double cosine(double r) { return (1 + std::cos(std::numbers::pi * r)) / 2; }
 double linear(double r) { return 1 - r; }
-double constant(double) { return 1; }
 
-DecayOptions read(int64_t steps, const JsonObject& object) {
-  const auto o = read_options<DecayOptions>(object);
-  check_decay(steps, "final_fraction", o.final_fraction, object);
+template <class Options>
+Options read(int64_t steps, const JsonObject& object) {
+  const auto o = read_options<Options>(object);
+  require_a_step(steps, object);
   return o;
 }
 
 template <double (*kDecay)(double)>
 Schedule make(int64_t steps, double peak_lr, const JsonObject& object) {
-  const auto o = read(steps, object);
+  const auto o = read<DecayOptions>(steps, object);
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const double floor = o.final_fraction * peak_lr;
   return [=](int64_t t) {
@@ -56,31 +56,64 @@ Schedule make(int64_t steps, double peak_lr, const JsonObject& object) {
   };
 }
 
-/// Area of constant: 1; of cosine and linear: 1/2.
-template <int kPercent>
+/// Area of both: 1/2.
 ScheduleShape shape(int64_t steps, const JsonObject& object) {
-  const auto o = read(steps, object);
+  const auto o = read<DecayOptions>(steps, object);
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   return {.warmup_share = static_cast<double>(warmup) / static_cast<double>(steps),
-          .area = kPercent / 100.0,
+          .area = 0.5,
           .final_fraction = o.final_fraction};
+}
+
+/// Without a floor: nothing falls to it.
+struct ConstantOptions {
+  double warmup_fraction = 0;
+  int64_t warmup_steps = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.number("warmup_fraction", warmup_fraction, share_below_one());
+    v.number("warmup_steps", warmup_steps, at_least(0));
+  }
+};
+
+int64_t constant_warmup(int64_t steps, const JsonObject& object) {
+  const auto o = read<ConstantOptions>(steps, object);
+  return warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
+}
+
+Schedule make_constant(int64_t steps, double peak_lr, const JsonObject& object) {
+  const int64_t warmup = constant_warmup(steps, object);
+  return [=](int64_t t) {
+    return t < warmup ? peak_lr * static_cast<double>(t) / static_cast<double>(warmup) : peak_lr;
+  };
+}
+
+ScheduleShape constant_shape(int64_t steps, const JsonObject& object) {
+  const int64_t warmup = constant_warmup(steps, object);
+  return {.warmup_share = static_cast<double>(warmup) / static_cast<double>(steps), .area = 1};
+}
+
+template <class Options>
+ScheduleEntry entry(const char* name, const char* source,
+                    Schedule (*make)(int64_t, double, const JsonObject&),
+                    ScheduleShape (*shape)(int64_t, const JsonObject&)) {
+  return {name, source, options_json(Options{}), option_limits<Options>(), make, shape};
 }
 
 }  // namespace
 
 const std::vector<ScheduleEntry>& schedule_registry() {
-  static const Json defaults = options_json(DecayOptions{});
   static const std::vector<ScheduleEntry> entries = {
-      {"constant", "-", defaults, make<constant>, shape<100>},
-      {"cosine", "Loshchilov & Hutter, arXiv 1608.03983, (5), one period", defaults, make<cosine>,
-       shape<50>},
-      {"inverse_sqrt", "arXiv 1706.03762, section 5.3", options_json(InverseSqrtOptions{}),
-       make_inverse_sqrt, inverse_sqrt_shape},
-      {"linear", "-", defaults, make<linear>, shape<50>},
-      {"logarithmic", "arXiv 2608.01284", options_json(LogarithmicOptions{}), make_logarithmic,
-       logarithmic_shape},
-      {"wsd", "arXiv 2404.06395; tails of arXiv 2405.18392", options_json(WsdOptions{}), make_wsd,
-       wsd_shape},
+      entry<ConstantOptions>("constant", "-", make_constant, constant_shape),
+      entry<DecayOptions>("cosine", "Loshchilov & Hutter, arXiv 1608.03983, (5), one period",
+                          make<cosine>, shape),
+      entry<InverseSqrtOptions>("inverse_sqrt", "arXiv 1706.03762, section 5.3", make_inverse_sqrt,
+                                inverse_sqrt_shape),
+      entry<DecayOptions>("linear", "-", make<linear>, shape),
+      entry<LogarithmicOptions>("logarithmic", "arXiv 2608.01284", make_logarithmic,
+                                logarithmic_shape),
+      entry<WsdOptions>("wsd", "arXiv 2404.06395; tails of arXiv 2405.18392", make_wsd, wsd_shape),
   };
   return entries;
 }

@@ -19,6 +19,7 @@ struct ScheduleEntry {
   std::string name;
   std::string source;
   Json default_options;
+  Json limits;  // {option: limit}, suite/base/limits.h
   /// Throws UserError when the options do not fit (warm-up longer than the run).
   Schedule (*make)(int64_t steps, double peak_lr, const JsonObject& options);
   /// The area under the same schedule in closed form (schedule_shape.h); its floor is a part of the

@@ -9,12 +9,9 @@ int64_t warmup_of(int64_t steps, double warmup_fraction, int64_t warmup_steps,
   if (warmup_fraction != 0 && warmup_steps != 0)
     object.fail("warmup_steps", "the warm-up is given twice", std::to_string(warmup_steps),
                 "warmup_fraction or warmup_steps");
-  if (!(warmup_fraction >= 0 && warmup_fraction < 1))
-    object.fail("warmup_fraction", "not a part of the run", Json(warmup_fraction).dump(),
-                "0 <= fraction < 1");
   const int64_t warmup =
       warmup_steps != 0 ? warmup_steps : std::llround(warmup_fraction * static_cast<double>(steps));
-  if (warmup < 0 || warmup >= steps)
+  if (warmup >= steps)
     object.fail(warmup_steps != 0 ? "warmup_steps" : "warmup_fraction",
                 "the warm-up does not fit into the run",
                 std::to_string(warmup) + " of " + std::to_string(steps) + " steps",
@@ -22,10 +19,8 @@ int64_t warmup_of(int64_t steps, double warmup_fraction, int64_t warmup_steps,
   return warmup;
 }
 
-void check_decay(int64_t steps, const char* key, double fraction, const JsonObject& object) {
+void require_a_step(int64_t steps, const JsonObject& object) {
   if (steps < 1) object.fail("", "a run needs a step", std::to_string(steps), "1 or more");
-  if (!(fraction >= 0 && fraction <= 1))
-    object.fail(key, "not a part of the peak", Json(fraction).dump(), "0 <= fraction <= 1");
 }
 
 }  // namespace normbench

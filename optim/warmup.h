@@ -13,7 +13,7 @@ namespace normbench {
 int64_t warmup_of(int64_t steps, double warmup_fraction, int64_t warmup_steps,
                   const JsonObject& object);
 
-/// Throws UserError, located at `key`, unless 0 <= fraction <= 1 and the run has a step.
-void check_decay(int64_t steps, const char* key, double fraction, const JsonObject& object);
+/// Throws UserError unless the run has a step.
+void require_a_step(int64_t steps, const JsonObject& object);
 
 }  // namespace normbench

@@ -16,10 +16,13 @@ struct Plan {
 
 Plan read_plan(int64_t steps, const JsonObject& object) {
   const auto o = read_options<WsdOptions>(object);
-  check_decay(steps, "final_fraction", o.final_fraction, object);
+  require_a_step(steps, object);
+  if (o.decay_fraction == 0 && o.final_fraction != 0)
+    object.fail("final_fraction", "an option without effect", Json(o.final_fraction).dump(),
+                "0, unless decay_fraction is above 0");
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const int64_t decay = std::llround(o.decay_fraction * static_cast<double>(steps));
-  if (!(o.decay_fraction >= 0) || decay > steps - warmup)
+  if (decay > steps - warmup)
     object.fail("decay_fraction", "the decay does not fit between the warm-up and the end",
                 Json(o.decay_fraction).dump(),
                 "0 <= fraction <= " +

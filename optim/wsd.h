@@ -19,10 +19,10 @@ struct WsdOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("warmup_fraction", warmup_fraction);
-    v.field("warmup_steps", warmup_steps);
-    v.field("decay_fraction", decay_fraction);
-    v.field("final_fraction", final_fraction);
+    v.number("warmup_fraction", warmup_fraction, share_below_one());
+    v.number("warmup_steps", warmup_steps, at_least(0));
+    v.number("decay_fraction", decay_fraction, between(0, 1));
+    v.number("final_fraction", final_fraction, between(0, 1));
     v.choice("tail", tail, {"linear", "1-sqrt", "cosine", "exp"});
   }
 };

@@ -8,6 +8,7 @@
 #include "suite/app/doctor_command.h"
 #include "suite/app/required.h"
 #include "suite/base/log.h"
+#include "suite/base/names.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/text.h"
@@ -37,14 +38,12 @@ void check_names(const JudgeInput& input, const std::string& arm, const std::str
   std::vector<std::string> known;
   for (const auto& a : input.arms) known.push_back(a.name);
   for (const auto& m : input.measurements) known.push_back(m.name);
-  if (std::find(known.begin(), known.end(), arm) == known.end()) {
-    const std::string hint = nearest(arm, known);
+  if (!is_one_of(arm, known))
     throw UserError({.what = "no such arm or measurement",
                      .where = input.table_file + ", tier " + input.tier,
                      .found = "\"" + arm + "\"",
-                     .expected = "one of: " + join(known, ", "),
-                     .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
-  }
+                     .expected = one_of(known),
+                     .todo = did_you_mean(arm, known)});
   const auto metrics = regression_metrics(input, arm);
   if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
     throw UserError({.what = arm + " has no regression check of this metric",

@@ -1,6 +1,7 @@
 #include "suite/app/command_line.h"
 
 #include "suite/base/json.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 
@@ -13,14 +14,11 @@ void refuse_unknown_command(const CLI::App& app) {
   if (known.empty()) return;
   for (const auto& argument : last->remaining()) {
     if (argument.starts_with('-')) continue;
-    const std::string hint = nearest(argument, known);
-    std::string all;
-    for (const auto& name : known) all += (all.empty() ? "" : ", ") + name;
-    throw UserError({.what = "unknown command of " + last->get_name(),
-                     .found = "\"" + argument + "\"",
-                     .expected = "one of: " + all,
-                     .todo = hint.empty() ? last->get_name() + " --help says what each does"
-                                          : "did you mean \"" + hint + "\"?"});
+    throw UserError(
+        {.what = "unknown command of " + last->get_name(),
+         .found = "\"" + argument + "\"",
+         .expected = one_of(known),
+         .todo = did_you_mean(argument, known, last->get_name() + " --help says what each does")});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "data/dataset.h"
 #include "suite/base/log.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -52,15 +53,12 @@ const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::s
     if (spec.name == name) return spec;
     known.push_back(spec.name);
   }
-  const std::string hint = nearest(name, known);
-  std::string all;
-  for (const auto& k : known) all += (all.empty() ? "" : ", ") + k;
-  throw UserError({.what = "unknown data set",
-                   .where = file,
-                   .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = hint.empty() ? "for text of your own: --name NAME --text FILE..."
-                                        : "did you mean \"" + hint + "\"?"});
+  throw UserError(
+      {.what = "unknown data set",
+       .where = file,
+       .found = "\"" + name + "\"",
+       .expected = one_of(known),
+       .todo = did_you_mean(name, known, "for text of your own: --name NAME --text FILE...")});
 }
 
 int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,

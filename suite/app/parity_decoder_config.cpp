@@ -155,7 +155,10 @@ void read_nanogpt(ParityCase& golden, const JsonObject& config, ParityModel& wha
   const bool bias = config.required<bool>("linear_bias"), pointwise = norm != "layernorm";
   what.options["norm"] = norm;
   what.options["bias"] = bias;
-  copy(config, "norm_eps", what, "norm_eps");
+  if (pointwise)
+    fix(config, {{"norm_eps", 0.0}});
+  else
+    copy(config, "norm_eps", what, "norm_eps");
   if (bias) what.vanishing_gradient = "attn.k.bias";
   config.ignore("rope_base");
   fix(config, {{"placement", "pre"},

@@ -6,6 +6,7 @@
 #include "models/angpt.h"
 #include "optim/schedule.h"
 #include "suite/app/parity_model.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 
@@ -247,14 +248,16 @@ ParityModel read_parity_model(ParityCase& golden) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& r) { return golden.kind() == r.model; });
   if (reader == std::end(kReaders)) {
-    std::string all = "hybrid_prenorm, mamba2, moe_sigmoid, ngpt_hybrid, op, optim, schedule";
-    for (const auto& r : kReaders) all += std::string(", ") + r.model;
+    std::vector<std::string> known = {
+        "hybrid_prenorm", "mamba2", "moe_sigmoid", "ngpt_hybrid", "op", "optim", "schedule"};
+    for (const auto& r : kReaders) known.emplace_back(r.model);
     for (const auto& kind : parity_decoder_kinds())
-      if (kind != "llama_prenorm") all += ", " + kind;
+      if (kind != "llama_prenorm") known.push_back(kind);
     throw UserError({.what = "unknown model of a golden file",
                      .where = golden.config().file(),
                      .found = "\"" + golden.kind() + "\"",
-                     .expected = "one of: " + all});
+                     .expected = one_of(known),
+                     .todo = did_you_mean(golden.kind(), known)});
   }
   read_size(config, what);
   read_rope(golden, config, what);

@@ -7,6 +7,7 @@
 #include "models/norms.h"
 #include "optim/angular_cap.h"
 #include "suite/app/parity_case.h"
+#include "suite/base/names.h"
 #include "suite/ops/lerp.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/logit_gradient.h"
@@ -304,16 +305,17 @@ constexpr Op kOps[] = {{"angpt_lerp", check_angpt_lerp},
 std::string check_op_parity(ParityCase& golden) {
   const auto config = golden.config();
   const auto name = config.required<std::string>("op");
-  std::string all;
+  std::vector<std::string> known;
   for (const auto& op : kOps) {
     if (name == op.name) {
       op.check(golden, config);
       config.finish();
       return "op " + name;
     }
-    all += (all.empty() ? "" : ", ") + std::string(op.name);
+    known.emplace_back(op.name);
   }
-  config.fail("op", "parity does not know this operator", "\"" + name + "\"", "one of: " + all);
+  config.fail("op", "parity does not know this operator", "\"" + name + "\"", one_of(known),
+              did_you_mean(name, known));
 }
 
 }  // namespace normbench

@@ -6,6 +6,7 @@
 
 #include "data/sidecar.h"
 #include "optim/schedule.h"
+#include "suite/base/names.h"
 #include "suite/judge/claim.h"
 
 namespace normbench {
@@ -21,14 +22,14 @@ void check_datasets(const Project& project, const PlannedTier& planned,
     if (std::find(known.begin(), known.end(), setting.dataset) != known.end()) continue;
     if (is_prepared(project, setting.dataset)) continue;
     const bool brought = planned.tier->name == "gpu" || planned.tier->name == "paper";
-    const std::string hint = nearest(setting.dataset, known);
+    const std::string hint = did_you_mean(setting.dataset, known);
     if (brought && hint.empty()) continue;
     throw UserError({.what = "unknown data set",
                      .where = planned.table->file + ", at /tiers/" + planned.tier->name +
                               "/settings/" + setting.name + "/dataset",
                      .found = "\"" + setting.dataset + "\"",
                      .expected = "a data set of suite/tables/data.json, or a prepared one",
-                     .todo = (hint.empty() ? "" : "did you mean \"" + hint + "\"? ") +
+                     .todo = (hint.empty() ? "" : hint + " ") +
                              std::string("Your own text: normbench data prepare --name ") +
                              setting.dataset + " --text FILE..."});
   }

@@ -13,6 +13,7 @@
 #include "suite/app/canaries.h"
 #include "suite/app/plan_checks.h"
 #include "suite/app/token_cost.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -122,13 +123,11 @@ Plan::Plan(const Project& project, const std::string& only, const std::string& t
     if (found != known.end()) return found->second;
     return known[dataset] = dataset_identity(project, dataset);
   };
-  if (!tier.empty() && std::find(kTierNames.begin(), kTierNames.end(), tier) == kTierNames.end()) {
-    const std::string hint = nearest(tier, kTierNames);
+  if (!tier.empty() && !is_one_of(tier, kTierNames))
     throw UserError({.what = "no such tier",
                      .found = "\"" + tier + "\"",
-                     .expected = "smoke, cpu, gpu or paper",
-                     .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
-  }
+                     .expected = one_of(kTierNames),
+                     .todo = did_you_mean(tier, kTierNames)});
   for (const auto& table : tables_)
     for (const auto& t : table.tiers)
       if (tier.empty() || t.name == tier)
@@ -148,11 +147,9 @@ const PlannedRun& Plan::run(const std::string& name) const {
       if (run.name == name || (!run.run_id.empty() && run.run_id == name)) return run;
       names.push_back(run.name);
     }
-  const std::string hint = nearest(name, names);
   throw UserError({.what = "no such run",
                    .found = "\"" + name + "\"",
-                   .todo = hint.empty() ? "normbench plan --list shows all"
-                                        : "did you mean \"" + hint + "\"?"});
+                   .todo = did_you_mean(name, names, "normbench plan --list shows all")});
 }
 
 const PlannedTier& only_one(const Plan& plan) {
@@ -170,6 +167,7 @@ JudgeInput claims_input(const Project& project, const PlannedTier& planned) {
   input.table = table.name;
   input.tier = planned.tier->name;
   input.title = table.title;
+  input.yardstick = table.yardstick;
   input.table_file = fs::path(table.file).lexically_relative(project.root).string();
   input.source = table.source;
   input.claims = table.claims;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "suite/base/json.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -30,13 +31,12 @@ bool is_required(const std::string& what) {
 
 void check_required_words() {
   for (const auto& word : required_words()) {
-    if (std::find(kKnown.begin(), kKnown.end(), word) != kKnown.end()) continue;
-    const std::string hint = nearest(word, kKnown);
+    if (is_one_of(word, kKnown)) continue;
     throw UserError({.what = "an unknown requirement",
                      .where = "NORMBENCH_REQUIRE",
                      .found = "\"" + word + "\"",
                      .expected = "gpu, data, baseline, or several with commas",
-                     .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+                     .todo = did_you_mean(word, kKnown)});
   }
 }
 

@@ -16,19 +16,20 @@ void write_registry(const std::string& file) {
     json["models"][entry.name] = {{"source", entry.paper},
                                   {"options", entry.default_options},
                                   {"added", entry.added_options},
-                                  {"choices", entry.choices}};
+                                  {"limits", entry.limits}};
   for (const auto& entry : optimizer_registry())
     json["optimizers"][entry.name] = {{"source", entry.paper},
                                       {"options", entry.default_options},
                                       {"added", entry.added_options},
-                                      {"choices", entry.choices}};
+                                      {"limits", entry.limits}};
   for (const auto& entry : schedule_registry())
-    json["schedules"][entry.name] = {{"source", entry.source}, {"options", entry.default_options}};
+    json["schedules"][entry.name] = {
+        {"source", entry.source}, {"options", entry.default_options}, {"limits", entry.limits}};
   for (const auto& entry : measure_registry())
     json["tasks"][entry.name] = {{"source", entry.what},
                                  {"options", entry.default_options},
                                  {"canary_options", entry.canary_options},
-                                 {"choices", entry.choices}};
+                                 {"limits", entry.limits}};
   write_json(file, json);
 }
 

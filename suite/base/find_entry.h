@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "suite/base/json.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 
@@ -14,18 +14,15 @@ template <class Entry>
 const Entry& find_entry(const std::vector<Entry>& entries, const std::string& name,
                         const std::string& what, const std::string& where) {
   std::vector<std::string> names;
-  std::string all;
   for (const auto& entry : entries) {
     if (entry.name == name) return entry;
     names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + entry.name;
   }
-  const std::string near = nearest(name, names);
   throw UserError({.what = "unknown " + what,
                    .where = where,
                    .found = "\"" + name + "\"",
-                   .expected = "one of: " + all,
-                   .todo = near.empty() ? "" : "did you mean \"" + near + "\"?"});
+                   .expected = one_of(names),
+                   .todo = did_you_mean(name, names)});
 }
 
 }  // namespace normbench

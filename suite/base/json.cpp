@@ -4,24 +4,10 @@
 #include <cmath>
 
 #include "suite/base/files.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
-
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitution = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
-    }
-  }
-  return row.back();
-}
 
 /// "file:line:column" of a byte of the text.
 std::string place(const std::string& file, const std::string& text, size_t byte) {
@@ -108,19 +94,6 @@ std::string canonical(const Json& value) {
   return value.dump();
 }
 
-std::string nearest(const std::string& key, const std::vector<std::string>& known) {
-  std::string best;
-  size_t best_distance = std::max<size_t>(2, key.size() / 2) + 1;
-  for (const auto& candidate : known) {
-    const size_t distance = edit_distance(key, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 JsonObject::JsonObject(const Json& value, std::string file, std::string pointer)
     : value_(&value), file_(std::move(file)), pointer_(std::move(pointer)) {
   if (!value.is_object()) fail("", "wrong type", value.dump().substr(0, 80), "an object");
@@ -162,11 +135,9 @@ std::vector<std::string> JsonObject::keys() const {
 void JsonObject::finish() const {
   for (const auto& key : keys()) {
     if (known_.contains(key)) continue;
-    const std::string hint = nearest(key, {known_.begin(), known_.end()});
-    std::string all;
-    for (const auto& k : known_) all += (all.empty() ? "" : ", ") + k;
-    fail(key, "unknown key \"" + key + "\"", "\"" + key + "\"", "one of: " + all,
-         hint.empty() ? "" : "did you mean \"" + hint + "\"?");
+    const std::vector<std::string> known(known_.begin(), known_.end());
+    fail(key, "unknown key \"" + key + "\"", "\"" + key + "\"", one_of(known),
+         did_you_mean(key, known));
   }
 }
 

@@ -49,9 +49,6 @@ std::string pretty(const AnyJson& value, size_t indent = 0, size_t width = 118) 
 /// bits. Throws UserError on NaN and infinity, which JSON cannot hold.
 std::string canonical(const Json& value);
 
-/// The key in `known` nearest to `key` (edit distance), or empty when none is near.
-std::string nearest(const std::string& key, const std::vector<std::string>& known);
-
 /// Reads one object, key by key, and remembers what was asked for.
 ///   JsonObject o(value, "suite/tables/x.json", "/tiers/cpu");
 ///   const auto seeds = o.required<std::vector<int64_t>>("seeds");

@@ -1,113 +1,158 @@
 // Options are aggregates with defaults. Each has one list of its fields, from which reading,
-// writing and --help follow:
+// checking, writing and --help follow:
 //
 //   struct AdamwOptions {
 //     double beta1 = 0.9;          // decay of the first moment
 //     std::string mode = "plain";
+//     bool nesterov = true;
 //     template <class Visitor> void fields(Visitor& v) {
-//       v.field("beta1", beta1);
-//       v.choice("mode", mode, {"plain", "fused"});
+//       v.number("beta1", beta1, share_below_one());     // a number: its range (limits.h)
+//       v.choice("mode", mode, {"plain", "fused"});      // a word: those that it may be
+//       v.field("nesterov", nesterov);                   // anything else
 //     }
 //   };
+//
+// A list of words is v.words(name, value, {those that may stand in it}).
 //
 // A run's identity is the hash of its complete configuration, so a new field would give every
 // record of the architecture another identity. `v.added("mode")` after the field says that it came
 // when records existed: the configuration names it only where it does not hold its default.
 #pragma once
 
-#include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "suite/base/json.h"
+#include "suite/base/errors.h"
+#include "suite/base/limits.h"
 
 namespace normbench {
 
 namespace options_detail {
-struct Reader {
-  const JsonObject& object;
+
+using Words = std::vector<std::string>;
+
+/// Tells every kind of field to `Self`::see(name, value, limit), where limit is null or as in
+/// limits.h.
+template <class Self>
+struct Visitor {
   template <class T>
   void field(const char* name, T& value) {
+    self().see(name, value, Json());
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void number(const char* name, T& value, const Json& range) {
+    self().see(name, value, range);
+  }
+  void choice(const char* name, std::string& value, const Words& allowed) {
+    self().see(name, value, {{"choices", allowed}});
+  }
+  void words(const char* name, Words& value, const Words& allowed) {
+    self().see(name, value, {{"words", allowed}});
+  }
+  void added(const char*) {}
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+};
+
+struct Reader : Visitor<Reader> {
+  explicit Reader(const JsonObject& from) : object(from) {}
+  template <class T>
+  void see(const char* name, T& value, const Json& limit) {
     value = object.optional<T>(name, value);
+    if (limit.is_null()) return;
+    if (const auto fault = limit_fault(limit, value))
+      object.fail(name, fault->what, fault->found, fault->expected, fault->todo);
   }
-  void choice(const char* name, std::string& value, const std::vector<std::string>& allowed) {
-    value = object.optional<std::string>(name, value);
-    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-    std::string all;
-    for (const auto& a : allowed) all += (all.empty() ? "" : ", ") + a;
-    const std::string hint = nearest(value, allowed);
-    object.fail(name, "unknown value", "\"" + value + "\"", "one of: " + all,
-                hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-  }
-  void added(const char*) {}
+  const JsonObject& object;
 };
-struct Writer {
-  Json& json;
+
+struct Checker : Visitor<Checker> {
+  explicit Checker(const std::string& of) : whose(of) {}
   template <class T>
-  void field(const char* name, T& value) {
+  void see(const char* name, const T& value, const Json& limit) {
+    if (limit.is_null()) return;
+    if (const auto fault = limit_fault(limit, value))
+      throw UserError({.what = "an option of " + whose + " is " + fault->what,
+                       .where = name,
+                       .found = fault->found,
+                       .expected = fault->expected,
+                       .todo = fault->todo});
+  }
+  std::string whose;
+};
+
+struct Writer : Visitor<Writer> {
+  template <class T>
+  void see(const char* name, const T& value, const Json&) {
     json[name] = value;
   }
-  void choice(const char* name, std::string& value, const std::vector<std::string>&) {
-    json[name] = value;
-  }
-  void added(const char*) {}
+  Json json = Json::object();
 };
-struct AddedNames {
-  Json& names;
+
+struct AddedNames : Visitor<AddedNames> {
   template <class T>
-  void field(const char*, T&) {}
-  void choice(const char*, std::string&, const std::vector<std::string>&) {}
+  void see(const char*, const T&, const Json&) {}
   void added(const char* name) { names.push_back(name); }
+  Json names = Json::array();
 };
-struct ChoiceLists {
-  Json& lists;
+
+struct Limits : Visitor<Limits> {
   template <class T>
-  void field(const char*, T&) {}
-  void choice(const char* name, std::string&, const std::vector<std::string>& allowed) {
-    lists[name] = allowed;
+  void see(const char* name, const T&, const Json& limit) {
+    if (!limit.is_null()) limits[name] = limit;
   }
-  void added(const char*) {}
+  Json limits = Json::object();
 };
+
 }  // namespace options_detail
 
-/// Reads every field of Options; absent ones keep their default; an unknown key throws UserError.
+/// Reads every field of Options; absent ones keep their default; an unknown key, or a value beyond
+/// its field's limit, throws UserError.
 template <class Options>
 Options read_options(const JsonObject& object) {
   Options options;
-  options_detail::Reader reader{object};
+  options_detail::Reader reader(object);
   options.fields(reader);
   object.finish();
   return options;
 }
 
+/// Throws UserError when a field is beyond its limit: for options that no file gave. `of`: whose
+/// they are.
+template <class Options>
+void check_limits(Options options, const std::string& of) {
+  options_detail::Checker checker(of);
+  options.fields(checker);
+}
+
 /// Every field with its value: what a resolved configuration is made of.
 template <class Options>
 Json options_json(Options options) {
-  Json json = Json::object();
-  options_detail::Writer writer{json};
+  options_detail::Writer writer;
   options.fields(writer);
-  return json;
+  return writer.json;
 }
 
 /// The names of the fields that a resolved configuration leaves out while they hold their default.
 template <class Options>
 Json added_options() {
   Options options;
-  Json names = Json::array();
-  options_detail::AddedNames collector{names};
+  options_detail::AddedNames collector;
   options.fields(collector);
-  return names;
+  return collector.names;
 }
 
-/// {name: allowed values} of the fields that are a choice: so that a planner which knows no Options
-/// finds a wrong word before anything runs.
+/// {name: limit} of the fields that have one (limits.h): so that a planner which knows no Options
+/// finds a wrong value before anything runs.
 template <class Options>
-Json option_choices() {
+Json option_limits() {
   Options options;
-  Json lists = Json::object();
-  options_detail::ChoiceLists collector{lists};
+  options_detail::Limits collector;
   options.fields(collector);
-  return lists;
+  return collector.limits;
 }
 
 }  // namespace normbench

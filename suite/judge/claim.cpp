@@ -32,9 +32,7 @@ std::string rule_of(const JsonObject& object) {
 
 std::string read_id(const JsonObject& object, const std::vector<std::string>& taken) {
   const auto id = object.required<std::string>("id");
-  if (!is_plain_name(id))
-    object.fail("id", "not the id of a claim", Json(id).dump(),
-                "letters, digits, _ . and -, the first a letter or a digit");
+  if (!is_plain_name(id)) object.fail("id", "not the id of a claim", Json(id).dump(), kPlainName);
   if (std::find(taken.begin(), taken.end(), id) != taken.end())
     object.fail("id", "two claims have one id", "\"" + id + "\"");
   return id;
@@ -225,6 +223,12 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
         would_say;
     for (const auto& problem : untuned) verdict.notes.push_back(problem);
   } else {
+    if (rule.tuned && claim.fixed_rates.empty())
+      for (const auto& arm : claim.arms)
+        if (const double times = evidence.tuning.reach(evidence.input, arm, verdict.dataset);
+            times > 1)
+          verdict.notes.push_back("the rates of " + arm + " serve up to " + plain_text(times) +
+                                  " times the tokens of their longest sweep");
     verdict.outcome = verdict.statistics_say;
     verdict.reason = measured;
   }

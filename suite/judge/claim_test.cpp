@@ -167,7 +167,7 @@ TEST(SpeedUp, AVerdictThatHangsOnTheChordsSaysSo) {
 TEST(SpeedUp, SecondsStandBesideTokens) {
   World world(with_ratio(1.4));
   const Verdict verdict = world.verdict();
-  EXPECT_NEAR(verdict.seconds["step_time_ratio"].get<double>(), 1.09, 1e-9);
+  EXPECT_NEAR(verdict.seconds["time_ratio"]["estimate"].get<double>(), 1.09, 1e-9);
   EXPECT_NEAR(verdict.seconds["estimate"].get<double>(), *verdict.estimate / 1.09, 1e-9);
 }
 
@@ -265,6 +265,25 @@ TEST(Tuned, NoSweepIsUntunedUnlessTheRatesHaveASource) {
   EXPECT_EQ(name(world.verdict().outcome), "BASELINE_UNTUNED");
   world.input.peak_lr_source = "Figure G.1";
   EXPECT_EQ(name(world.verdict().outcome), "REPRODUCED");
+}
+
+TEST(Tuned, RatesFarBeyondTheLongestSweepAreUntunedAndNearOnesAreNamed) {
+  World world(with_ratio(1.4));
+  std::erase_if(world.input.sweep_runs,
+                [](const RunRef& run) { return run.token_budget == 8388608; });
+  const Verdict far = world.verdict();  // swept at 1 M, used up to 8 M
+  EXPECT_EQ(name(far.outcome), "BASELINE_UNTUNED");
+  EXPECT_NE(far.reason.find("serve 8 times the tokens"), std::string::npos) << far.reason;
+  testing::SyntheticOptions twice = with_ratio(1.4);
+  twice.budgets = {1048576, 2097152};
+  World near(twice);
+  EXPECT_TRUE(near.verdict().notes.empty());
+  std::erase_if(near.input.sweep_runs,
+                [](const RunRef& run) { return run.token_budget == 2097152; });
+  const Verdict verdict = near.verdict();
+  EXPECT_NE(name(verdict.outcome), "BASELINE_UNTUNED") << verdict.reason;
+  ASSERT_EQ(verdict.notes.size(), 2u);  // one an arm
+  EXPECT_NE(verdict.notes[0].find("up to 2 times"), std::string::npos) << verdict.notes[0];
 }
 
 TEST(Verdicts, AMissingRunIsNotRunAndIsNamed) {

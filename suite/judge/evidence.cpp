@@ -131,32 +131,6 @@ LossCurve Evidence::curve(const std::string& arm, const std::string& dataset,
   return curve;
 }
 
-std::string Evidence::perf_class(const std::string& arm, const std::string& dataset) const {
-  std::set<std::string> classes;
-  for (const auto& record : runs)
-    if (record.run.arm == arm && record.run.dataset == dataset &&
-        record.state == RecordState::kFinished)
-      classes.insert(record.manifest.value("perf_class", ""));
-  return classes.size() == 1 ? *classes.begin() : "";
-}
-
-std::optional<double> Evidence::seconds_per_token(const std::string& arm,
-                                                  const std::string& dataset) const {
-  if (perf_class(arm, dataset).empty()) return std::nullopt;
-  std::vector<double> seconds;
-  for (const auto& record : runs) {
-    if (record.run.arm != arm || record.run.dataset != dataset ||
-        record.state != RecordState::kFinished)
-      continue;
-    const double tokens = record.summary.value("tokens", 0.0);
-    const double per_step = record.summary.value("step_seconds_median", 0.0);
-    if (tokens > 0 && per_step > 0)
-      seconds.push_back(per_step * record.summary.value("steps", 0.0) / tokens);
-  }
-  if (seconds.empty()) return std::nullopt;
-  return median(seconds);
-}
-
 std::optional<double> Evidence::flops_per_token(const std::string& arm,
                                                 const std::string& dataset) const {
   const auto of_arm = input.token_cost.find(arm);

@@ -44,14 +44,9 @@ struct Evidence {
   /// Finished runs of one seed; of all seeds (mean loss a budget) without one.
   LossCurve curve(const std::string& arm, const std::string& dataset,
                   std::optional<int64_t> seed) const;
-  /// Median over the arm's finished runs. Empty when there are none, or when they come from several
-  /// perf classes.
-  std::optional<double> seconds_per_token(const std::string& arm, const std::string& dataset) const;
   /// 6 (parameters of its records - idle ones) + attention (JudgeInput::token_cost). Empty when
   /// there is no record.
   std::optional<double> flops_per_token(const std::string& arm, const std::string& dataset) const;
-  /// The perf class of all finished runs of an arm; empty when they are several.
-  std::string perf_class(const std::string& arm, const std::string& dataset) const;
   const ArmInfo& arm(const std::string& name) const;
 };
 

@@ -53,8 +53,9 @@ struct TokenCost {
 
 struct JudgeInput {
   std::string paper, table, tier, title, table_file;
-  Json source;       // where in which paper
-  std::string size;  // "4 layers, width 64, ... 327,680 parameters"
+  std::string yardstick;  // the arm that the ledger measures all others by; empty: none
+  Json source;            // where in which paper
+  std::string size;       // "4 layers, width 64, ... 327,680 parameters"
   std::vector<ArmInfo> arms;
   std::vector<MeasurementInfo> measurements;
   std::vector<std::string> datasets;

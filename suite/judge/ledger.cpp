@@ -5,10 +5,14 @@
 #include <filesystem>
 #include <set>
 
+#include "suite/base/names.h"
 #include "suite/judge/baseline.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/ledger_probes.h"
+#include "suite/judge/stable_rate.h"
+#include "suite/judge/step_time.h"
 #include "suite/judge/text.h"
+#include "suite/judge/token_ratio.h"
 
 namespace normbench {
 namespace {
@@ -69,21 +73,23 @@ Json losses_json(const Evidence& evidence) {
   return rows;
 }
 
+// Relative to the first arm that was timed.
 Json step_times_json(const Evidence& evidence) {
   Json rows = Json::array();
   for (const auto& dataset : evidence.input.datasets) {
-    std::optional<double> first;
-    std::string first_class;
+    std::string first;
     for (const auto& arm : evidence.input.arms) {
-      const auto seconds = evidence.seconds_per_token(arm.name, dataset);
-      if (!seconds) continue;
-      const std::string perf_class = evidence.perf_class(arm.name, dataset);
-      if (!first) first = seconds, first_class = perf_class;
+      if (first.empty() && token_time_ratio(evidence, arm.name, arm.name, dataset))
+        first = arm.name;
+      const auto relative = token_time_ratio(evidence, arm.name, first, dataset);
+      if (!relative) continue;
+      const auto speed = tokens_per_second(evidence, arm.name, dataset);
       rows.push_back({{"dataset", dataset},
                       {"arm", arm.name},
-                      {"tokens_per_second", 1 / *seconds},
-                      {"perf_class", perf_class},
-                      {"relative", perf_class == first_class ? Json(*seconds / *first) : Json()}});
+                      {"relative", relative->ratio},
+                      {"low", relative->low},
+                      {"high", relative->high},
+                      {"tokens_per_second", speed ? Json(*speed) : Json()}});
     }
   }
   return rows;
@@ -279,6 +285,13 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   for (const auto& arm : input.arms)
     ledger["arms"].push_back(
         {{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
+  if (!input.yardstick.empty())
+    ledger["equal_loss"] = {{"yardstick", input.yardstick},
+                            {"rows", equal_loss_json(evidence, input.yardstick)}};
+  for (const auto& claim : read_claims(input))
+    if (claim.stable_within_nats && !ledger.contains("stable_rates"))
+      ledger["stable_rates"] = {{"within_nats", *claim.stable_within_nats},
+                                {"rows", stable_rates_json(evidence, *claim.stable_within_nats)}};
   if (!input.measurements.empty()) ledger["measurements"] = measurements_json(evidence);
   if (Json probes = probes_json(evidence); !probes.empty()) ledger["probes"] = std::move(probes);
   for (const auto& verdict : verdicts) ledger["claims"].push_back(verdict.json());
@@ -315,12 +328,11 @@ CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
                   result.text;
     return result;
   }
-  const std::string hint = nearest(claim_id, ids);
   throw UserError({.what = "no such claim at tier " + input.tier,
                    .where = input.table_file,
                    .found = "\"" + claim_id + "\"",
-                   .expected = "one of: " + join(ids, ", "),
-                   .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+                   .expected = one_of(ids),
+                   .todo = did_you_mean(claim_id, ids)});
 }
 
 }  // namespace normbench

@@ -1,5 +1,6 @@
 // The ledger for a terminal: claims first, then losses, tuned rates, deviations.
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "suite/judge/ledger.h"
@@ -81,10 +82,13 @@ std::string losses_text(const Json& ledger, size_t width) {
     }
     std::vector<std::string> speeds;
     for (const auto& row : ledger.at("step_times"))
-      if (row.at("dataset") == dataset && row.at("relative").is_number())
-        speeds.push_back(arm_of(ledger, row.at("arm")).at("label").get<std::string>() + " " +
-                         number_text(row.at("relative"), 2) + " (" +
-                         tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)");
+      if (row.at("dataset") == dataset)
+        speeds.push_back(
+            arm_of(ledger, row.at("arm")).at("label").get<std::string>() + " " +
+            number_text(row.at("relative"), 2) +
+            (row.at("tokens_per_second").is_number()
+                 ? " (" + tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)"
+                 : ""));
     if (!speeds.empty())
       text += wrap("time of a step, relative: " + join(speeds, ", "), width, "  ");
     std::vector<std::string> costs;
@@ -141,6 +145,11 @@ std::string measurements_text(const Json& ledger, size_t width) {
   return text;
 }
 
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
 std::string heading(const std::string& text) {
   return "\n" + text + "\n" + std::string(text.size(), '-') + "\n";
 }
@@ -181,6 +190,10 @@ std::string ledger_text(const Json& ledger, size_t width) {
   text += heading(
       "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
   text += losses_text(ledger, width);
+  for (const auto& list : shown_lists(ledger)) {
+    text += heading(upper(list.title) + "  " + list.explanation);
+    for (const auto& one : list.lines) text += wrap(one, width, "  ");
+  }
   if (ledger.contains("measurements")) {
     text += heading("MEASUREMENTS  mean over the seeds (least .. most)");
     text += measurements_text(ledger, width);

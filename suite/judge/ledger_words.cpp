@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "suite/judge/stable_rate.h"
 #include "suite/judge/statistics.h"
 #include "suite/judge/text.h"
 
@@ -122,6 +123,16 @@ std::string budgets_text(const Json& verdict) {
   return join(parts, ", ");
 }
 
+// "a token takes anGPT 1.12 times as long (1.05 to 1.20 in 20 pairs of runs)".
+std::string time_ratio_text(const Json& ledger, const Json& verdict) {
+  const Json& ratio = verdict.at("seconds").at("time_ratio");
+  return "a token takes " +
+         arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() + " " +
+         number_text(ratio.at("estimate"), 2) + " times as long (" +
+         number_text(ratio.at("low"), 2) + " to " + number_text(ratio.at("high"), 2) + " in " +
+         count_text(ratio.at("pairs").get<size_t>(), "pair") + " of runs)";
+}
+
 }  // namespace
 
 std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) {
@@ -133,10 +144,7 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
       seconds.is_object() && seconds.at("estimate").is_number())
     facts.push_back("in seconds: " + seconds.at("bound").get<std::string>() +
                     unit_text(seconds.at("estimate"), "x") + " (" + interval_text(seconds, "x") +
-                    "); a step of " +
-                    arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() +
-                    " takes " + number_text(seconds.at("step_time_ratio"), 2) +
-                    " times as long (runs timed whole, not in turn)");
+                    "); " + time_ratio_text(ledger, verdict));
   if (const Json flops = verdict.value("detail", Json::object()).value("flops", Json());
       flops.is_object() && flops.at("estimate").is_number())
     facts.push_back("in FLOPs: " + flops.at("bound").get<std::string>() +
@@ -183,6 +191,64 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
   for (const auto& run : verdict.at("diverged"))
     facts.push_back("diverged: " + run.get<std::string>());
   return facts;
+}
+
+namespace {
+
+// "1.35x tokens (1.20x .. 1.50x)".
+std::string currency_text(const Json& ratio, const std::string& of) {
+  if (!ratio.is_object() || !ratio.at("estimate").is_number()) return "";
+  if (ratio.at("bound") == "open") return of + " off both ends of the ladder";
+  const bool interval = ratio.at("low").is_number() || ratio.at("high").is_number();
+  return ratio.at("bound").get<std::string>() + unit_text(ratio.at("estimate"), "x") + " " + of +
+         (interval ? " (" + interval_text(ratio, "x") + ")" : "");
+}
+
+ShownList equal_loss_list(const Json& ledger) {
+  const Json& equal = ledger.at("equal_loss");
+  const auto label = [&](const Json& arm) {
+    return arm_of(ledger, arm).at("label").get<std::string>();
+  };
+  ShownList list{
+      "Equal loss",
+      "what " + label(equal.at("yardstick")) + " needs for an arm's final loss / what the arm took",
+      {}};
+  for (const auto& row : equal.at("rows")) {
+    std::vector<std::string> parts;
+    for (const char* of : {"tokens", "flops", "seconds"})
+      if (const auto text =
+              currency_text(row.at(of), of == std::string("flops") ? "FLOPs" : std::string(of));
+          !text.empty())
+        parts.push_back(text);
+    list.lines.push_back(label(row.at("arm")) + ", " + row.at("dataset").get<std::string>() + ", " +
+                         tokens_text(row.at("budget").get<double>()) + ": " + join(parts, ", ") +
+                         "; " + count_text(row.at("n").get<size_t>(), "pair"));
+  }
+  return list;
+}
+
+ShownList stable_rates_list(const Json& ledger) {
+  const Json& stable = ledger.at("stable_rates");
+  ShownList list{"Largest stable rates",
+                 "within " + plain_text(stable.at("within_nats").get<double>()) +
+                     " nats of the arm's best loss, of every arm of the sweep",
+                 {}};
+  for (const auto& row : stable.at("rows"))
+    list.lines.push_back(arm_of(ledger, row.at("arm")).at("label").get<std::string>() + ", " +
+                         row.at("dataset").get<std::string>() + ", " +
+                         tokens_text(row.at("budget").get<double>()) + " tokens, " +
+                         stable_rate_text(row));
+  return list;
+}
+
+}  // namespace
+
+std::vector<ShownList> shown_lists(const Json& ledger) {
+  std::vector<ShownList> lists;
+  if (ledger.contains("equal_loss")) lists.push_back(equal_loss_list(ledger));
+  if (ledger.contains("stable_rates")) lists.push_back(stable_rates_list(ledger));
+  std::erase_if(lists, [](const ShownList& list) { return list.lines.empty(); });
+  return lists;
 }
 
 std::string runs_text(const Json& ledger) {

@@ -27,6 +27,14 @@ std::string interval_text(const Json& row, const std::string& unit);
 /// What stands under a verdict: by budget, in seconds, the paper's own estimator, power, trials,
 /// notes, diverged runs.
 std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict);
+
+/// What some tables show beside their losses: equal loss against the yardstick, largest stable
+/// rates.
+struct ShownList {
+  std::string title, explanation;
+  std::vector<std::string> lines;
+};
+std::vector<ShownList> shown_lists(const Json& ledger);
 /// "155 of 160 finished, 1 diverged, ...".
 std::string runs_text(const Json& ledger);
 /// "2 REPRODUCED, 1 NOT_RUN".

@@ -1,7 +1,6 @@
 #include "suite/judge/measured.h"
 
-#include <algorithm>
-
+#include "suite/base/names.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -11,12 +10,11 @@ namespace {
                           const Json& object) {
   std::vector<std::string> known;
   for (const auto& [key, value] : object.items()) known.push_back(key);
-  const std::string hint = nearest(name, known);
   throw UserError({.what = "measurement " + claim.measurement + " writes no such " + what,
                    .where = "claim " + claim.id,
                    .found = "\"" + name + "\"",
-                   .expected = "one of: " + join(known, ", "),
-                   .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+                   .expected = one_of(known),
+                   .todo = did_you_mean(name, known)});
 }
 
 double number_at(const Claim& claim, const Json& row, const std::string& column) {

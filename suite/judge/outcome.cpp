@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "suite/base/errors.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -55,14 +56,11 @@ Outcome outcome_from_name(const std::string& name, const std::string& where) {
     if (name == known) return value;
     all.push_back(known);
   }
-  const std::string hint = nearest(name, all);
   throw UserError({.what = "unknown verdict",
                    .where = where,
                    .found = "\"" + name + "\"",
-                   .expected = "REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED, INCONCLUSIVE, "
-                               "BASELINE_UNTUNED, OUT_OF_SCALE, "
-                               "MACHINE_UNFIT or NOT_RUN",
-                   .todo = hint.empty() ? "" : "did you mean \"" + hint + "\"?"});
+                   .expected = one_of(all),
+                   .todo = did_you_mean(name, all)});
 }
 
 bool falls_below(Outcome now, Outcome committed) { return rank(now) < rank(committed); }

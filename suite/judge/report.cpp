@@ -119,8 +119,7 @@ Json losses_view(const Json& ledger) {
       }
       std::string step = "-";
       for (const auto& row : ledger.at("step_times"))
-        if (row.at("dataset") == dataset && row.at("arm") == arm.at("name") &&
-            row.at("relative").is_number())
+        if (row.at("dataset") == dataset && row.at("arm") == arm.at("name"))
           step = fixed(row.at("relative").get<double>(), 2) + "x";
       std::string flops = "-";
       for (const auto& row : ledger.at("token_flops"))
@@ -164,6 +163,14 @@ Json measurements_view(const Json& ledger) {
     rows.push_back({{"label", measurement.at("label")},
                     {"note", or_false(measurement.at("note"))},
                     {"facts", measurement_facts(measurement)}});
+  return rows;
+}
+
+Json lists_view(const Json& ledger) {
+  Json rows = Json::array();
+  for (const auto& list : shown_lists(ledger))
+    rows.push_back(
+        {{"title", list.title}, {"explanation", list.explanation}, {"lines", list.lines}});
   return rows;
 }
 
@@ -227,6 +234,7 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
           {"counts", chips},
           {"claims", claims_view(ledger)},
           {"losses", losses_view(ledger)},
+          {"lists", lists_view(ledger)},
           {"measurements", measurements_view(ledger)},
           {"has_measurements", ledger.contains("measurements")},
           {"probes", probes_view(ledger)},

@@ -1,9 +1,6 @@
 // Rule "lr_tolerance": how many times the reference's largest stable learning rate does the
 // challenger bear? From the learning-rate sweep of the setting, longest budget swept for both.
-//   rates r_1 < ... < r_m, L(r) final validation loss of one seed, infinite when it diverged
-//   best = min L;  r is stable when L(r) <= best + stable_within_nats
-//   the limit is r_k, the last rate of the unbroken row of stable rates that starts at the best
-//   one, to within the grid: it lies in [r_k, r_k+1), or in [r_m, inf) when the top is stable
+//   limit r_k of an arm and a seed, known to within the cell [r_k, r_k+1): stable_rate.h
 //   ratio = limit_challenger / limit_reference lies, over the cells and the seeds, in
 //     [ min_s r_k,ch / r_k+1,ref ,  max_s r_k+1,ch / r_k,ref ]
 // This grid range is no confidence interval, and inside it no value is likelier than another: a
@@ -14,86 +11,18 @@
 //   INCONCLUSIVE    otherwise, and for fewer than 2 seeds; a grid whose lowest rate is the best
 //                   one, or on which every rate diverges, has not found the arm's optimum: untuned
 // A claimed ratio below 1 is judged with the arms' roles exchanged.
-// Beside it: the LR sensitivity of Wortsman et al., arXiv 2309.14322: mean over the grid of
-// min(L, l_0) - best, l_0 = the first step's training loss.
+// Beside it: the LR sensitivity of both.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "suite/judge/claim_rules.h"
+#include "suite/judge/stable_rate.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
-
-struct Limit {
-  double stable = 0;                                          // r_k
-  double unstable = std::numeric_limits<double>::infinity();  // r_k+1; infinite: censored
-  double best_lr = 0, best_loss = std::numeric_limits<double>::infinity();
-  double sensitivity = 0;
-  std::string untuned;  // why the grid does not tell
-};
-
-using Trials = std::map<double, const Record*>;  // [rate]
-
-Trials trials_of(const Evidence& evidence, const std::string& arm, const std::string& dataset,
-                 int64_t budget, int64_t seed) {
-  Trials trials;
-  for (const auto& record : evidence.sweep)
-    if (record.run.arm == arm && record.run.dataset == dataset && record.run.seed == seed &&
-        record.run.token_budget == budget)
-      trials[record.run.peak_lr] = &record;
-  return trials;
-}
-
-std::set<std::pair<int64_t, int64_t>> swept(const Evidence& evidence, const std::string& arm,
-                                            const std::string& dataset) {
-  std::set<std::pair<int64_t, int64_t>> places;  // budget, seed
-  for (const auto& record : evidence.sweep)
-    if (record.run.arm == arm && record.run.dataset == dataset)
-      places.insert({record.run.token_budget, record.run.seed});
-  return places;
-}
-
-Limit limit_of(const Trials& trials, double within, const std::string& place) {
-  Limit limit;
-  double first_loss = 0;
-  std::vector<double> rates, losses;
-  for (const auto& [rate, record] : trials) {
-    rates.push_back(rate);
-    losses.push_back(record->validation_loss());
-    first_loss = std::max(first_loss, number_in_line(record->step_lines.front(), "loss"));
-  }
-  const size_t best =
-      static_cast<size_t>(std::min_element(losses.begin(), losses.end()) - losses.begin());
-  limit.best_lr = rates[best];
-  limit.best_loss = losses[best];
-  if (!std::isfinite(limit.best_loss)) {
-    limit.untuned = place + ": every rate of the grid diverged";
-    return limit;
-  }
-  if (best == 0)
-    limit.untuned = place + ": the best rate " + Json(rates[0]).dump() +
-                    " is the lowest of the grid, the optimum may lie below it";
-  size_t last = best;
-  while (last + 1 < rates.size() && losses[last + 1] <= limit.best_loss + within) ++last;
-  limit.stable = rates[last];
-  if (last + 1 < rates.size()) limit.unstable = rates[last + 1];
-  for (const double loss : losses)
-    limit.sensitivity +=
-        (std::min(loss, first_loss) - limit.best_loss) / static_cast<double>(losses.size());
-  return limit;
-}
-
-Json limit_json(const Limit& limit) {
-  const auto finite = [](double x) { return std::isfinite(x) && x > 0 ? Json(x) : Json(); };
-  return {{"stable", finite(limit.stable)},
-          {"unstable", finite(limit.unstable)},
-          {"best_lr", limit.best_lr},
-          {"best_loss", finite(limit.best_loss)},
-          {"sensitivity", limit.stable > 0 ? Json(limit.sensitivity) : Json()}};
-}
 
 // All seeds at one budget.
 struct Ratio {
@@ -116,25 +45,25 @@ Ratio ratio_at(const Claim& claim, const Evidence& evidence, const std::string& 
                int64_t budget, const std::vector<int64_t>& seeds) {
   Ratio ratio;
   for (const int64_t seed : seeds) {
-    std::map<std::string, Limit> limits;
+    std::map<std::string, StableRate> limits;
     bool whole = true;
     for (const auto& arm : claim.arms) {
-      const Trials trials = trials_of(evidence, arm, dataset, budget, seed);
+      const RateTrials trials = trials_of(evidence, arm, dataset, budget, seed);
       for (const auto& [rate, record] : trials) whole = whole && record->usable();
       if (!whole) break;
-      limits[arm] = limit_of(trials, *claim.stable_within_nats,
-                             arm + " on " + dataset + ", seed " + std::to_string(seed));
+      limits[arm] = stable_rate(trials, *claim.stable_within_nats,
+                                arm + " on " + dataset + ", seed " + std::to_string(seed));
     }
     if (!whole) continue;
     for (const auto& [arm, limit] : limits) {
-      Json row = limit_json(limit);
+      Json row = stable_rate_json(limit);
       row["arm"] = arm;
       row["seed"] = seed;
       row["budget"] = budget;
       ratio.limits.push_back(row);
       if (!limit.untuned.empty()) ratio.untuned.push_back(limit.untuned);
     }
-    const Limit &a = limits[claim.challenger], &b = limits[claim.reference];
+    const StableRate &a = limits[claim.challenger], &b = limits[claim.reference];
     if (a.stable == 0 || b.stable == 0) continue;
     for (const auto& arm : claim.arms) ratio.sensitivity[arm] += limits[arm].sensitivity;
     ++ratio.n;
@@ -159,8 +88,8 @@ Verdict rule_lr_tolerance(const Claim& claim, const Evidence& evidence,
   verdict.unit = "x";
   const auto label = [&](const std::string& arm) { return evidence.arm(arm).label; };
   std::map<int64_t, std::vector<int64_t>> seeds_at;  // [budget]
-  const auto others = swept(evidence, claim.reference, dataset);
-  for (const auto& [budget, seed] : swept(evidence, claim.challenger, dataset))
+  const auto others = swept_places(evidence, claim.reference, dataset);
+  for (const auto& [budget, seed] : swept_places(evidence, claim.challenger, dataset))
     if (others.contains({budget, seed})) seeds_at[budget].push_back(seed);
   if (seeds_at.empty()) {
     verdict.planned_pairs = 0;
@@ -188,12 +117,7 @@ Verdict rule_lr_tolerance(const Claim& claim, const Evidence& evidence,
   verdict.pairs = last.n;
   for (const auto& limit : last.limits) {
     if (!limit["stable"].is_number()) continue;
-    verdict.facts.push_back(label(limit["arm"]) + ", seed " + limit["seed"].dump() +
-                            ": stable up to " + limit["stable"].dump() +
-                            (limit["unstable"].is_number() ? ", not at " + limit["unstable"].dump()
-                                                           : ", the top of the grid") +
-                            "; best " + limit["best_lr"].dump() + " with " +
-                            fixed(limit["best_loss"].get<double>(), 3) + " nats");
+    verdict.facts.push_back(label(limit["arm"]) + ", " + stable_rate_text(limit));
   }
   if (last.n > 0) {
     std::vector<std::string> parts;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"
@@ -59,6 +61,34 @@ TEST(LrTolerance, ALimitEightTimesAsHighIsReproduced) {
   EXPECT_EQ(verdict.bound, ">=");
   EXPECT_EQ(verdict.pairs, 3);
   EXPECT_EQ(verdict.per_budget.size(), 2u);
+}
+
+TEST(LrTolerance, TheLedgerShowsTheLimitOfEveryArmOfTheSweep) {
+  World world = world_with_limits(.064, .008);
+  // A third arm that no claim names.
+  world.input.arms.push_back({"ngpt", "nGPT", "", ""});
+  world.options.token_ratio["ngpt"] = 1;
+  world.options.step_seconds["ngpt"] = .1;
+  const auto first = world.input.sweep_runs;
+  for (RunRef run : first)
+    if (run.arm == "gpt_plus") {
+      run.arm = "ngpt";
+      world.input.sweep_runs.push_back(testing::planned(run, "trial " + Json(run.peak_lr).dump()));
+    }
+  testing::write_all(world.folder.path(), world.input, world.options);
+  Json claim = tolerance(3, world);
+  claim["id"] = claim["statement"] = "here";
+  world.input.claims = Json::array({claim});
+  const Json ledger = judge_table(world.input, world.folder.path(), "");
+  std::map<std::string, std::set<double>> stable;
+  for (const auto& row : ledger["stable_rates"]["rows"]) {
+    EXPECT_EQ(row["budget"], 2097152);  // the longest
+    stable[row["arm"]].insert(row["stable"].get<double>());
+  }
+  EXPECT_EQ(stable["angpt"], std::set<double>{.064});
+  EXPECT_EQ(stable["gpt_plus"], std::set<double>{.008});
+  EXPECT_EQ(stable["ngpt"], std::set<double>{.008});
+  EXPECT_NE(ledger_text(ledger).find("LARGEST STABLE RATES"), std::string::npos);
 }
 
 TEST(LrTolerance, AClaimInsideTheRangeIsNeitherReachedNorExcluded) {

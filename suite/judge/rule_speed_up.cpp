@@ -8,108 +8,19 @@
 // Which budgets count is fixed by the claim and the ladder, before any loss is looked at. Outside
 // the ladder a pair gives a bound; with bounds there is no p and no smallest effect, since bounds
 // that are equal have no spread.
-// Beside it the same ratio in two other currencies:
-//   in seconds: ratio / (seconds per token of the challenger / of the reference), medians
-//   in FLOPs:   ratio / (FLOPs per token of the challenger / of the reference), training_flops.h
+// Beside it the same ratio in seconds and in FLOPs (token_ratio.h).
 #include <cmath>
 
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/paper_estimator.h"
 #include "suite/judge/text.h"
+#include "suite/judge/token_ratio.h"
 
 namespace normbench {
 namespace {
 
 constexpr double kSlack =
     1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8 M" must not fail on a rounding
-
-struct Pair {
-  int64_t seed;
-  double log_ratio, smooth_log_ratio;  // rungs joined by chords, by a smooth curve
-  Bound bound;
-  double challenger_loss,
-      reference_loss;  // at equal budget; the latter NaN when the reference has no such run
-};
-
-// Whether the reference's ladder of this seed has all its rungs; a diverged one is a result, a
-// missing one is not.
-bool whole_ladder(const Claim& claim, const Evidence& evidence, const std::string& dataset,
-                  int64_t seed) {
-  for (const int64_t budget : evidence.budgets(claim.reference, dataset)) {
-    const Record* rung = evidence.find(claim.reference, dataset, budget, seed);
-    if (rung == nullptr || !rung->usable()) return false;
-  }
-  return true;
-}
-
-// A diverged challenger has infinite loss: the reference's smallest budget is already enough. A
-// diverged reference rung is left out of its ladder (and named in the verdict).
-std::vector<Pair> pairs_at(const Claim& claim, const Evidence& evidence, const std::string& dataset,
-                           int64_t budget) {
-  std::vector<Pair> pairs;
-  for (const int64_t seed : evidence.pairs(claim.challenger, claim.reference, dataset)) {
-    const Record* run = evidence.find(claim.challenger, dataset, budget, seed);
-    const LossCurve reference = evidence.curve(claim.reference, dataset, seed);
-    if (run == nullptr || !run->usable() || reference.tokens.empty() ||
-        !whole_ladder(claim, evidence, dataset, seed))
-      continue;
-    const LossCurve curve = never_rising(reference);
-    const auto needed = tokens_needed(curve, run->validation_loss());
-    const auto smooth = tokens_needed_smoothly(curve, run->validation_loss());
-    const Record* same = evidence.find(claim.reference, dataset, budget, seed);
-    pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)),
-                     std::log(smooth.tokens / static_cast<double>(budget)), needed.bound,
-                     run->validation_loss(),
-                     same != nullptr && same->usable() ? same->validation_loss() : std::nan("")});
-  }
-  return pairs;
-}
-
-std::string bound_text(int at_least, int at_most) {
-  return at_least > 0 && at_most > 0 ? "open" : at_least > 0 ? ">=" : at_most > 0 ? "<=" : "";
-}
-
-Json end_or_null(double log_end, bool open) { return open ? Json() : Json(std::exp(log_end)); }
-
-// One row of the ladder, for the reader: not what the verdict is made of.
-Json budget_row(int64_t budget, const std::vector<Pair>& pairs, bool counts, double alpha) {
-  Effect effect;
-  std::vector<double> gains;
-  Json list = Json::array();
-  for (const auto& pair : pairs) {
-    effect.values.push_back(pair.log_ratio);
-    effect.bounded_below += pair.bound == Bound::kAtLeast;
-    effect.bounded_above += pair.bound == Bound::kAtMost;
-    const double gain = pair.reference_loss - pair.challenger_loss;
-    if (std::isfinite(gain)) gains.push_back(gain);
-    list.push_back(
-        {{"seed", pair.seed},
-         {"ratio", std::exp(pair.log_ratio)},
-         {"bound", bound_text(pair.bound == Bound::kAtLeast, pair.bound == Bound::kAtMost)}});
-  }
-  effect.finish(alpha);
-  Json row{{"budget", budget},
-           {"counts", counts},
-           {"n", pairs.size()},
-           {"pairs", list},
-           {"at_least", effect.bounded_below},
-           {"at_most", effect.bounded_above},
-           {"bound", bound_text(effect.bounded_below, effect.bounded_above)},
-           {"estimate", pairs.empty() ? Json() : Json(std::exp(effect.mean))},
-           {"low", nullptr},
-           {"high", nullptr},
-           {"loss_gain", nullptr}};
-  if (effect.has_interval) {
-    row["low"] = end_or_null(effect.interval.low, effect.bounded_above > 0);
-    row["high"] = end_or_null(effect.interval.high, effect.bounded_below > 0);
-  }
-  if (gains.size() >= 2) {
-    const Interval interval = t_interval(gains, alpha);
-    row["loss_gain"] = {
-        {"mean", mean(gains)}, {"low", interval.low}, {"high", interval.high}, {"n", gains.size()}};
-  }
-  return row;
-}
 
 // Difference of losses at equal budget, mean over the counting budgets, one value a seed; positive
 // = challenger better.
@@ -128,41 +39,6 @@ std::optional<Interval> equal_budget_interval(
   if (challenger_diverged) interval.low = Interval().low;
   if (reference_diverged) interval.high = Interval().high;
   return interval;
-}
-
-// The ratio in tokens, where one of the challenger's tokens costs `price` of the reference's.
-Json divided(const Verdict& verdict, double price) {
-  const auto scaled = [&](const std::optional<double>& value) {
-    return value ? Json(*value / price) : Json();
-  };
-  return {{"estimate", scaled(verdict.estimate)},
-          {"low", scaled(verdict.low)},
-          {"high", scaled(verdict.high)},
-          {"bound", verdict.bound}};
-}
-
-Json seconds_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset,
-                    const Verdict& verdict) {
-  const auto challenger = evidence.seconds_per_token(claim.challenger, dataset);
-  const auto reference = evidence.seconds_per_token(claim.reference, dataset);
-  if (!challenger || !reference ||
-      evidence.perf_class(claim.challenger, dataset) !=
-          evidence.perf_class(claim.reference, dataset))
-    return Json();
-  const double step = *challenger / *reference;
-  Json seconds = divided(verdict, step);
-  seconds["step_time_ratio"] = step;
-  return seconds;
-}
-
-Json flops_beside(const Claim& claim, const Evidence& evidence, const std::string& dataset,
-                  const Verdict& verdict) {
-  const auto challenger = evidence.flops_per_token(claim.challenger, dataset);
-  const auto reference = evidence.flops_per_token(claim.reference, dataset);
-  if (!challenger || !reference) return Json();
-  Json flops = divided(verdict, *challenger / *reference);
-  flops["per_token"] = {{"challenger", *challenger}, {"reference", *reference}};
-  return flops;
 }
 
 Json papers_own(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
@@ -259,8 +135,9 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     const bool counts = !ladder.empty() &&
                         reach <= static_cast<double>(ladder.back()) * (1 + kSlack) &&
                         reach >= static_cast<double>(ladder.front()) * (1 - kSlack);
-    const auto pairs = pairs_at(claim, evidence, dataset, budget);
-    verdict.per_budget.push_back(budget_row(budget, pairs, counts, alpha));
+    const auto pairs =
+        token_ratios_at(evidence, claim.challenger, claim.reference, dataset, budget);
+    verdict.per_budget.push_back(token_ratio_row(budget, pairs, counts, alpha));
     if (!counts) continue;
     verdict.budgets.push_back(budget);
     for (const auto& pair : pairs) {
@@ -295,7 +172,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
 
   const int at_least = inverted ? effect.bounded_above : effect.bounded_below;
   const int at_most = inverted ? effect.bounded_below : effect.bounded_above;
-  verdict.bound = bound_text(at_least, at_most);
+  verdict.bound = ratio_bound(at_least, at_most);
   if (verdict.pairs > 0) verdict.estimate = std::exp(sign * effect.mean);
   if (effect.has_interval) {
     const double low = std::exp(inverted ? -effect.interval.high : effect.interval.low);
@@ -323,8 +200,13 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval) {
     verdict.pairs_needed = more_pairs(effect, claimed, alpha);
   }
-  verdict.seconds = seconds_beside(claim, evidence, dataset, verdict);
-  if (Json flops = flops_beside(claim, evidence, dataset, verdict); !flops.is_null())
+  const Json tokens = {{"estimate", verdict.estimate ? Json(*verdict.estimate) : Json()},
+                       {"low", verdict.low ? Json(*verdict.low) : Json()},
+                       {"high", verdict.high ? Json(*verdict.high) : Json()},
+                       {"bound", verdict.bound}};
+  verdict.seconds = in_seconds(tokens, evidence, claim.challenger, claim.reference, dataset);
+  if (Json flops = in_flops(tokens, evidence, claim.challenger, claim.reference, dataset);
+      !flops.is_null())
     verdict.detail = {{"flops", std::move(flops)}};
   verdict.paper_estimator = papers_own(claim, evidence, dataset);
 

@@ -15,17 +15,11 @@
 
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
+#include "suite/judge/step_time.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
-
-std::optional<double> seconds_per_token(const Record& record) {
-  const double tokens = record.summary.value("tokens", 0.0);
-  const double step = record.summary.value("step_seconds_median", 0.0);
-  if (record.diverged() || !(tokens > 0) || !(step > 0)) return std::nullopt;
-  return step * record.summary.at("steps").get<double>() / tokens;
-}
 
 // What the times themselves say of the machine.
 struct Timing {

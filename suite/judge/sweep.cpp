@@ -80,6 +80,15 @@ int Tuning::trials(const std::string& arm, const std::string& dataset) const {
   return n;
 }
 
+double Tuning::reach(const JudgeInput& input, const std::string& arm,
+                     const std::string& dataset) const {
+  int64_t swept_to = 0, used_to = 0;
+  for (const auto* point : of(arm, dataset)) swept_to = std::max(swept_to, point->token_budget);
+  for (const auto& run : input.runs)
+    if (run.arm == arm && run.dataset == dataset) used_to = std::max(used_to, run.token_budget);
+  return swept_to > 0 ? static_cast<double>(used_to) / static_cast<double>(swept_to) : 0;
+}
+
 std::vector<std::string> Tuning::problems(const JudgeInput& input,
                                           const std::vector<std::string>& arms,
                                           const std::string& dataset) const {
@@ -96,6 +105,9 @@ std::vector<std::string> Tuning::problems(const JudgeInput& input,
       all.insert(all.end(), point->problems.begin(), point->problems.end());
       effort[point->token_budget][arm] += point->num_trials();
     }
+    if (const double times = reach(input, arm, dataset); times > kTunedReach)
+      all.push_back("the rates of " + arm + " on " + dataset + " serve " + plain_text(times) +
+                    " times the tokens of the longest sweep, and a best rate moves with them");
   }
   for (auto& [budget, trials] : effort)
     for (const auto& arm : arms)

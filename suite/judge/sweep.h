@@ -43,11 +43,17 @@ struct SweepPoint {
   int num_trials() const;
 };
 
+/// A best rate moves with the budget. Runs of up to this many times the tokens of the longest sweep
+/// still count as tuned, and their verdict says so.
+constexpr double kTunedReach = 2;
+
 struct Tuning {
   std::vector<SweepPoint> points;
   bool swept() const { return !points.empty(); }
   std::vector<const SweepPoint*> of(const std::string& arm, const std::string& dataset) const;
   int trials(const std::string& arm, const std::string& dataset) const;
+  /// Largest budget planned for an arm / largest at which its rates were swept; 0 when never.
+  double reach(const JudgeInput& input, const std::string& arm, const std::string& dataset) const;
   /// Why the comparison of these arms on a dataset is not one of tuned arms; empty when it is.
   std::vector<std::string> problems(const JudgeInput& input, const std::vector<std::string>& arms,
                                     const std::string& dataset) const;

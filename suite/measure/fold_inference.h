@@ -20,14 +20,14 @@ struct FoldInferenceOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("num_layers", num_layers);
-    v.field("width", width);
-    v.field("num_heads", num_heads);
-    v.field("mlp_width", mlp_width);
-    v.field("context", context);
-    v.field("vocabulary", vocabulary);
-    v.field("batch_sequences", batch_sequences);
-    v.field("rounds", rounds);
+    v.number("num_layers", num_layers, at_least(1));
+    v.number("width", width, at_least(1));
+    v.number("num_heads", num_heads, at_least(1));
+    v.number("mlp_width", mlp_width, at_least(1));
+    v.number("context", context, at_least(1));
+    v.number("vocabulary", vocabulary, at_least(1));
+    v.number("batch_sequences", batch_sequences, at_least(1));
+    v.number("rounds", rounds, at_least(1));
   }
 };
 

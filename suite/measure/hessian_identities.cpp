@@ -28,12 +28,12 @@ struct HessianIdentitiesOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("width_in", width_in);
-    v.field("width_out", width_out);
-    v.field("vocabulary", vocabulary);
-    v.field("scale", scale);
-    v.field("eps", eps);
-    v.field("num_layers", num_layers);
+    v.number("width_in", width_in, at_least(1));
+    v.number("width_out", width_out, at_least(1));
+    v.number("vocabulary", vocabulary, at_least(1));
+    v.number("scale", scale, above(0));
+    v.number("eps", eps, at_least(0));
+    v.number("num_layers", num_layers, at_least(1));
   }
 };
 

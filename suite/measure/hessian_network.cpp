@@ -35,8 +35,8 @@ struct HessianNetworkOptions {
     v.field("scales_all", scales_all);
     v.field("scales_qk", scales_qk);
     v.field("blocks", blocks);
-    v.field("tolerance", tolerance);
-    v.field("max_steps", max_steps);
+    v.number("tolerance", tolerance, above(0));
+    v.number("max_steps", max_steps, at_least(1));
   }
 };
 

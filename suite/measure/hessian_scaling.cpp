@@ -26,11 +26,11 @@ struct HessianScalingOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("width", width);
+    v.number("width", width, at_least(1));
     v.field("scales", scales);
     v.field("eps", eps);
-    v.field("vocabulary_per_width", vocabulary_per_width);
-    v.field("num_products", num_products);
+    v.number("vocabulary_per_width", vocabulary_per_width, at_least(1));
+    v.number("num_products", num_products, at_least(0));
   }
 };
 

@@ -21,10 +21,10 @@ struct HessianSpikeOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("width", width);
+    v.number("width", width, at_least(1));
     v.field("spikes", spikes);
-    v.field("alignment", alignment);
-    v.field("eps", eps);
+    v.number("alignment", alignment, between(0, 1));
+    v.number("eps", eps, at_least(0));
   }
 };
 

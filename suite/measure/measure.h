@@ -37,7 +37,7 @@ struct MeasureEntry {
   std::string what;      // one line: what it measures, and its source
   Json default_options;  // the sizes of the source
   Json canary_options;   // the same path in a fraction of a second
-  Json choices;          // {option: allowed values}
+  Json limits;           // {option: limit}, suite/base/limits.h
   /// Computes on `device`. Throws UserError when the task is one for the CPU and it is another.
   void (*run)(const JsonObject& options, uint64_t seed, torch::Device device, Rows& rows);
 };
@@ -56,7 +56,7 @@ MeasureEntry device_measure_entry(const std::string& name, const std::string& wh
           what,
           options_json(Options{}),
           options_json(canary),
-          option_choices<Options>(),
+          option_limits<Options>(),
           [](const JsonObject& options, uint64_t seed, torch::Device device, Rows& rows) {
             kRun(read_options<Options>(options), seed, device, rows);
           }};

@@ -26,13 +26,13 @@ struct NetworkOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("num_layers", num_layers);
-    v.field("width", width);
-    v.field("num_heads", num_heads);
-    v.field("mlp_width", mlp_width);
-    v.field("vocabulary", vocabulary);
-    v.field("num_tokens", num_tokens);
-    v.field("eps", eps);
+    v.number("num_layers", num_layers, at_least(1));
+    v.number("width", width, at_least(1));
+    v.number("num_heads", num_heads, at_least(1));
+    v.number("mlp_width", mlp_width, at_least(1));
+    v.number("vocabulary", vocabulary, at_least(1));
+    v.number("num_tokens", num_tokens, at_least(1));
+    v.number("eps", eps, at_least(0));
     v.choice("init", init, {"fan_in", "torchtitan"});
   }
 };

@@ -23,13 +23,13 @@ struct NuErrorOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("width", width);
-    v.field("head_width", head_width);
-    v.field("mlp_width", mlp_width);
-    v.field("matrices", matrices);
-    v.field("inputs", inputs);
-    v.field("alpha", alpha);
-    v.field("nu_acf", nu_acf);
+    v.number("width", width, at_least(1));
+    v.number("head_width", head_width, at_least(1));
+    v.number("mlp_width", mlp_width, at_least(1));
+    v.number("matrices", matrices, at_least(1));
+    v.number("inputs", inputs, at_least(1));
+    v.number("alpha", alpha, between(0, 1));
+    v.number("nu_acf", nu_acf, above(0));
   }
 };
 

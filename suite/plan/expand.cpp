@@ -191,14 +191,15 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
     runs.push_back(std::move(run));
   };
 
+  // Arms take turns, so that what happens to the machine meanwhile happens to all of them, and a
+  // tier that is only half done already has whole pairs.
   for (const auto& setting : tier.settings)
-    for (const auto& arm : table.arms) {
-      if (!setting.peak_lr.contains(arm.name))
-        continue;  // an arm without a rate here is not part of this setting
+    for (const int64_t seed : setting.seeds)
       for (const int64_t budget : setting.token_budgets)
-        for (const int64_t seed : setting.seeds)
-          add(setting, arm, budget, seed, peak_lr_at(setting, arm.name, budget, table.file), false);
-    }
+        for (const auto& arm : table.arms)
+          if (setting.peak_lr.contains(arm.name))  // else it is not part of this setting
+            add(setting, arm, budget, seed, peak_lr_at(setting, arm.name, budget, table.file),
+                false);
   for (const auto& setting : tier.settings)
     for (const auto& [arm, budgets] : setting.sweep.grid)
       for (const auto& [budget, rates] : budgets)

@@ -166,6 +166,9 @@ TEST_F(PlanTest, AnOptionOfAnotherNameOrTypeIsAnError) {
   EXPECT_NE(message("gpt", {{"qk_norm", 1}}).find("/arms/a/qk_norm"), std::string::npos);
   EXPECT_NE(message("gpt", {{"init", 0.02}}).find("wrong type"), std::string::npos);
   EXPECT_NE(message("gpt", {{"scale", "1"}}).find("wrong type"), std::string::npos);
+  EXPECT_EQ(message("gpt", {{"scale", 8}}), "accepted");
+  for (const double scale : {0.0, 8.5})
+    EXPECT_NE(message("gpt", {{"scale", scale}}).find("above 0 and at most 8"), std::string::npos);
   const Registry registry(folder_ + "/registry.json");
   EXPECT_THROW(registry.resolve("optimizers", "adamw", {{"warm_steps", 1.5}}, ""),
                UserError);  // a count is no fraction
@@ -213,8 +216,18 @@ TEST_F(PlanTest, AnArmThatAsksForProbesIsAnotherRunOnTheSameCanary) {
   EXPECT_EQ(probed[0].config["probes"], Json({"residual_norm"}));
   EXPECT_NE(probed[0].run_id, plain[0].run_id);
   EXPECT_EQ(probed[0].canary, plain[0].canary);
-  ASSERT_EQ(probed[4].arm, "b");
-  EXPECT_EQ(probed[4].run_id, plain[4].run_id);
+  ASSERT_EQ(probed[1].arm, "b");
+  EXPECT_EQ(probed[1].run_id, plain[1].run_id);
+}
+
+TEST_F(PlanTest, ArmsTakeTurnsSoThatRunsOfAPairAreNeighbours) {
+  const auto all = runs(read(table_file()));
+  for (size_t i = 0; i + 1 < all.size() && !all[i + 1].sweep; i += 2) {
+    EXPECT_EQ(all[i].arm, "a");
+    EXPECT_EQ(all[i + 1].arm, "b");
+    EXPECT_EQ(all[i].token_budget, all[i + 1].token_budget);
+    EXPECT_EQ(all[i].seed, all[i + 1].seed);
+  }
 }
 
 TEST_F(PlanTest, ASettingWithoutBudgetsTrainsItsSweepAlone) {

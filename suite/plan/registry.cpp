@@ -1,6 +1,7 @@
 #include "suite/plan/registry.h"
 
-#include <algorithm>
+#include "suite/base/limits.h"
+#include "suite/base/names.h"
 
 namespace normbench {
 namespace {
@@ -9,28 +10,6 @@ std::vector<std::string> names_of(const Json& object) {
   std::vector<std::string> names;
   for (const auto& item : object.items()) names.push_back(item.key());
   return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
-std::string did_you_mean(const std::string& name, const std::vector<std::string>& known) {
-  const std::string hint = nearest(name, known);
-  return hint.empty() ? "" : "did you mean \"" + hint + "\"?";
-}
-
-/// Throws UserError unless `value` is one of the words in `allowed`.
-void require_word(const std::string& value, const std::vector<std::string>& allowed,
-                  const std::string& what, const std::string& where) {
-  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  throw UserError({.what = what,
-                   .where = where,
-                   .found = "\"" + value + "\"",
-                   .expected = "one of: " + joined(allowed),
-                   .todo = did_you_mean(value, allowed)});
 }
 
 bool same_kind(const Json& a, const Json& b) {
@@ -56,16 +35,16 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
     throw UserError({.what = "unknown name in the registry of " + kind,
                      .where = where,
                      .found = "\"" + name + "\"",
-                     .expected = "one of: " + joined(names_of(entries)),
+                     .expected = one_of(names_of(entries)),
                      .todo = did_you_mean(name, names_of(entries))});
   Json options = entries[name]["options"];
-  const Json choices = entries[name].value("choices", Json::object());
+  const Json limits = entries[name].value("limits", Json::object());
   for (const auto& item : given.items()) {
     if (!options.contains(item.key()))
       throw UserError({.what = "unknown option of " + name,
                        .where = where,
                        .found = "\"" + item.key() + "\"",
-                       .expected = "one of: " + joined(names_of(options)),
+                       .expected = one_of(names_of(options)),
                        .todo = did_you_mean(item.key(), names_of(options))});
     Json& slot = options[item.key()];
     if (!same_kind(slot, item.value()))
@@ -74,9 +53,13 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
            .where = where + "/" + item.key(),
            .found = item.value().dump(),
            .expected = std::string("a ") + slot.type_name() + " such as " + slot.dump()});
-    if (choices.contains(item.key()))
-      require_word(item.value(), choices[item.key()], "unknown value of an option of " + name,
-                   where + "/" + item.key());
+    if (limits.contains(item.key()))
+      if (const auto fault = limit_fault(limits[item.key()], item.value()))
+        throw UserError({.what = "an option of " + name + " holds what it cannot: " + fault->what,
+                         .where = where + "/" + item.key(),
+                         .found = fault->found,
+                         .expected = fault->expected,
+                         .todo = fault->todo});
     // 1 given where the default is 1.0 is the same configuration and must have the same run id.
     if (slot.is_number_float())
       slot = item.value().get<double>();
@@ -92,14 +75,12 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
 
 void Registry::check_probes(const std::vector<std::string>& probes,
                             const std::string& where) const {
-  for (const auto& probe : probes) {
-    require_word(probe, json_.at("probes"), "unknown probe", where);
-    if (std::count(probes.begin(), probes.end(), probe) > 1)
-      throw UserError({.what = "a probe is named twice",
-                       .where = where,
-                       .found = "\"" + probe + "\"",
-                       .expected = "each probe once"});
-  }
+  if (const auto fault = limit_fault({{"words", json_.at("probes")}}, probes))
+    throw UserError({.what = "probes: " + fault->what,
+                     .where = where,
+                     .found = fault->found,
+                     .expected = fault->expected,
+                     .todo = fault->todo});
 }
 
 Json Registry::canary_options(const std::string& task) const {

@@ -18,7 +18,7 @@ class Registry {
   /// Defaults of `name` with `given` laid over them, less the options that were added when records
   /// existed and hold their default. kind: "models", "optimizers", "schedules" or "tasks".
   /// Throws UserError located at `where` on an unknown name or option, on an option of another
-  /// type, and on a word that is none of the option's choices, with the nearest known one.
+  /// type, and on a value beyond the option's limit (suite/base/limits.h).
   Json resolve(const std::string& kind, const std::string& name, const Json& given,
                const std::string& where) const;
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/names.h"
 #include "suite/plan/table_checks.h"
 
 namespace normbench {
@@ -128,8 +129,7 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
 
 Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
                const Json& sizes) {
-  if (std::find(kTierNames.begin(), kTierNames.end(), name) == kTierNames.end())
-    o.fail("", "no such tier", "\"" + name + "\"", "one of: smoke, cpu, gpu, paper");
+  require_known(o, "", "no such tier", name, kTierNames);
   Tier tier;
   tier.name = name;
   tier.note = o.optional<std::string>("note", "");
@@ -194,6 +194,12 @@ Table read_table(const std::string& file, const Json& sizes) {
   o.for_each_object("arms", [&](const std::string& name, const JsonObject& a) {
     table.arms.push_back(read_arm(name, a));
   });
+  table.yardstick = o.optional<std::string>("yardstick", "");
+  if (o.has("yardstick")) {
+    std::vector<std::string> names;
+    for (const auto& arm : table.arms) names.push_back(arm.name);
+    require_known(o, "yardstick", "no such arm", table.yardstick, names);
+  }
   if (o.has("measurements"))
     o.for_each_object("measurements", [&](const std::string& name, const JsonObject& m) {
       table.measurements.push_back(read_measurement(name, m));
@@ -232,13 +238,11 @@ std::vector<Table> read_tables(const std::string& folder, const std::string& onl
       tables.push_back(read_table(file.path, sizes));
   }
   if (tables.empty()) {
-    const std::string hint = nearest(only, names);
     throw UserError({.what = "no table matches",
                      .where = folder,
                      .found = "\"" + only + "\"",
                      .expected = "a paper (angpt) or a table (angpt.convergence)",
-                     .todo = hint.empty() ? "normbench plan --list shows all"
-                                          : "did you mean \"" + hint + "\"?"});
+                     .todo = did_you_mean(only, names, "normbench plan --list shows all")});
   }
   return tables;
 }

@@ -65,6 +65,7 @@ struct Tier {
 
 struct Table {
   std::string paper, name, file, title, note;
+  std::string yardstick;  // the arm that the ledger measures the others by; may be empty
   Json source, claims, deviations, not_tested;
   std::vector<Arm> arms;
   std::vector<Measurement> measurements;

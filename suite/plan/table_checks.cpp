@@ -219,9 +219,7 @@ void check_claim(const JsonObject& claim, const Table& table) {
 }  // namespace
 
 void check_name(const JsonObject& object, const std::string& key, const std::string& name) {
-  if (is_plain_name(name) && name.size() <= 100) return;
-  object.fail(key, "not a name", "\"" + name + "\"",
-              "letters, digits, '_', '-' and '.', the first one a letter or digit, 100 at most");
+  if (!is_plain_name(name)) object.fail(key, "not a name", "\"" + name + "\"", kPlainName);
 }
 
 void check_seeds(const JsonObject& object, const std::string& key,

@@ -1,7 +1,6 @@
 #include "suite/train/run_config.h"
 
-#include <algorithm>
-
+#include "suite/base/names.h"
 #include "suite/train/probes.h"
 
 namespace normbench {
@@ -54,13 +53,8 @@ RunConfig read_run_config(const Json& json, const std::string& file) {
     o.fail("precision", "unknown precision", "\"" + c.precision + "\"", "fp32 or bf16-mixed");
   if (c.device != "cpu" && c.device != "cuda")
     o.fail("device", "unknown device", "\"" + c.device + "\"", "cpu or cuda");
-  for (const auto& name : c.probes) {
-    const auto& known = known_probes();
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string hint = nearest(name, known);
-    o.fail("probes", "unknown probe", "\"" + name + "\"", "",
-           hint.empty() ? "" : "did you mean \"" + hint + "\"?");
-  }
+  for (const auto& name : c.probes)
+    require_known(o, "probes", "unknown probe", name, known_probes());
   if (c.threads < 1) o.fail("threads", "at least one thread is needed", std::to_string(c.threads));
   return c;
 }

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "optim/angular_cap.h"
 #include "suite/base/files.h"
 #include "suite/base/record_digest.h"
+#include "suite/base/record_stream.h"
 #include "suite/base/testing/temporary_folder.h"
 #include "suite/train/canary.h"
 #include "suite/train/checkpoint.h"
@@ -116,6 +118,54 @@ TEST(Train, MuonTakesNeitherScalesNorRouters) {
   }
   EXPECT_EQ(state.count("momentum.blocks.1.attn.q.weight"), 1u);
   EXPECT_EQ(state.count("momentum.blocks.0.moe.experts.0.up.weight"), 1u);
+}
+
+TEST(Train, AnAngularCapLeavesEmbeddingAndHeadAlone) {
+  fix_arithmetic(1);
+  const CountingTokens source;
+  const auto communicator = single_communicator();
+  for (const std::string model : {"ngpt", "ngpt_hybrid"}) {
+    Json json = micro_config(model);
+    json["optimizer"] = "adamw_capped";
+    const RunConfig config = read_run_config(json, "test");
+    Training training(config);
+    train_step(training, config, Batches(source, 32, 4, 0), *communicator, 1);
+    const auto& capped = dynamic_cast<AngularCap&>(*training.optimizer).last_step();
+    size_t expected = 0;
+    for (const auto& group : training.groups)
+      expected += group.constraint == RowConstraint::kUnit && group.name != "embed.weight" &&
+                  group.name != "head.weight";
+    EXPECT_EQ(capped.size(), expected) << model;
+    EXPECT_GT(expected, 4u) << model;
+    for (const char* name : {"embed.weight", "head.weight"})
+      EXPECT_FALSE(capped.contains(name)) << model << " " << name;
+  }
+}
+
+TEST(Train, ARecordHasTheRoutersLoadAndTheScalarsOfTheHybrid) {
+  const testing::TemporaryFolder runs;
+  const CountingTokens source;
+  const auto communicator = single_communicator();
+  Json json = micro_config("ngpt_hybrid");
+  json["model_options"] = {{"pattern", "ME"}, {"num_experts", 4}};
+  json["probes"] = {"model"};
+  RunOptions options;
+  options.runs_folder = runs.path();
+  ASSERT_EQ(train_run(json, source, *communicator, options), RunResult::kFinished);
+  int lines = 0;
+  for (const auto& text :
+       read_record_lines(runs.path() + "/" + run_id_of(json) + "/steps.jsonl.zst")) {
+    const Json line = Json::parse(text);
+    if (!line.contains("diagnostics")) continue;
+    const Json& seen = line["diagnostics"]["model"];
+    double tokens = 0;
+    for (const auto& load : seen.at("blocks.1.moe.load")) tokens += load.get<double>();
+    EXPECT_NEAR(tokens, 1, 1e-5) << text;  // shares of the tokens that were sent
+    for (const char* name : {"blocks.0.mamba.s_mamba", "blocks.1.moe.s_moe"})
+      EXPECT_TRUE(seen.contains(name)) << text;
+    ++lines;
+  }
+  EXPECT_EQ(lines, 20);  // of 20 steps
 }
 
 TEST(Train, AnAngularCapOnAModelWithoutUnitRowsIsRefusedBeforeTheFirstStep) {

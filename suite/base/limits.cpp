@@ -1,0 +1,63 @@
+#include "suite/base/limits.h"
+
+#include <algorithm>
+
+#include "suite/base/names.h"
+
+namespace normbench {
+namespace {
+
+std::optional<LimitFault> word_fault(const std::string& word,
+                                     const std::vector<std::string>& known) {
+  if (is_one_of(word, known)) return std::nullopt;
+  return LimitFault{"unknown value", "\"" + word + "\"", one_of(known), did_you_mean(word, known)};
+}
+
+std::optional<LimitFault> list_fault(const Json& list, const std::vector<std::string>& known) {
+  for (const auto& word : list) {
+    if (!word.is_string()) return LimitFault{"not a word", word.dump(), one_of(known), ""};
+    if (auto fault = word_fault(word, known)) return fault;
+    if (std::count(list.begin(), list.end(), word) > 1)
+      return LimitFault{"a word stands twice", word.dump(), "each at most once", ""};
+  }
+  return std::nullopt;
+}
+
+struct End {
+  const char* key;
+  bool (*holds)(double value, double end);
+  const char *before, *after;  // the end's number stands between
+};
+constexpr End kEnds[] = {
+    {"least", [](double value, double end) { return value >= end; }, "", " or more"},
+    {"above", [](double value, double end) { return value > end; }, "above ", ""},
+    {"most", [](double value, double end) { return value <= end; }, "at most ", ""},
+    {"below", [](double value, double end) { return value < end; }, "below ", ""}};
+
+std::optional<LimitFault> number_fault(const Json& limit, double value) {
+  bool holds = true;
+  std::string expected;
+  for (const auto& end : kEnds) {
+    if (!limit.contains(end.key)) continue;
+    const Json& number = limit[end.key];
+    holds = holds && end.holds(value, number.get<double>());
+    expected += (expected.empty() ? "" : " and ") + (end.before + number.dump()) + end.after;
+  }
+  if (holds) return std::nullopt;
+  return LimitFault{"out of range", Json(value).dump(), expected, ""};
+}
+
+}  // namespace
+
+Json at_least(double least) { return {{"least", least}}; }
+Json above(double end) { return {{"above", end}}; }
+Json between(double least, double most) { return {{"least", least}, {"most", most}}; }
+Json share_below_one() { return {{"least", 0.0}, {"below", 1.0}}; }
+
+std::optional<LimitFault> limit_fault(const Json& limit, const Json& value) {
+  if (limit.contains("choices")) return word_fault(value, limit["choices"]);
+  if (limit.contains("words")) return list_fault(value, limit["words"]);
+  return number_fault(limit, value.get<double>());
+}
+
+}  // namespace normbench

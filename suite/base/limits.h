@@ -1,0 +1,29 @@
+// What an option may hold, said once where the option is declared: the planner checks it before
+// anything runs (registry.json carries it there), and so does whoever reads or takes the option.
+// As JSON: {"least" or "above": end, "most" or "below": end} of a number, {"choices": words} of a
+// word, {"words": words} of a list of words, each at most once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suite/base/json.h"
+
+namespace normbench {
+
+Json at_least(double least);
+Json above(double end);
+/// Both ends belong to it.
+Json between(double least, double most);
+/// 0 <= x < 1: what a moving average may keep.
+Json share_below_one();
+
+/// What is wrong with a value, in the words of a UserError.
+struct LimitFault {
+  std::string what, found, expected, todo;
+};
+/// Empty when the value keeps to the limit.
+std::optional<LimitFault> limit_fault(const Json& limit, const Json& value);
+
+}  // namespace normbench
