@@ -41,10 +41,8 @@ struct Visitor {
     self().see(name, value, Json());
   }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  void number(const char* name, T& value, const Json& range) {
-    self().see(name, value, range);
-  }
+  requires std::is_arithmetic_v<T>
+  void number(const char* name, T& value, const Json& range) { self().see(name, value, range); }
   void choice(const char* name, std::string& value, const Words& allowed) {
     self().see(name, value, {{"choices", allowed}});
   }
