@@ -145,6 +145,23 @@ std::string measurements_text(const Json& ledger, size_t width) {
   return text;
 }
 
+// Every column as wide as its longest cell.
+std::string columns_text(const ShownTable& table) {
+  std::vector<size_t> widths;
+  for (const auto& column : table.columns) widths.push_back(column.size());
+  for (const auto& row : table.rows)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  const auto line = [&](const std::vector<std::string>& cells) {
+    std::string text = " ";
+    for (size_t i = 0; i < cells.size(); ++i)
+      text += " " + (i + 1 < cells.size() ? pad(cells[i], widths[i] + 1) : cells[i]);
+    return text + "\n";
+  };
+  std::string text = line(table.columns);
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -190,9 +207,9 @@ std::string ledger_text(const Json& ledger, size_t width) {
   text += heading(
       "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
   text += losses_text(ledger, width);
-  for (const auto& list : shown_lists(ledger)) {
-    text += heading(upper(list.title) + "  " + list.explanation);
-    for (const auto& one : list.lines) text += wrap(one, width, "  ");
+  for (const auto& table : shown_tables(ledger)) {
+    text += heading(upper(table.title) + "  " + table.explanation);
+    text += columns_text(table);
   }
   if (ledger.contains("measurements")) {
     text += heading("MEASUREMENTS  mean over the seeds (least .. most)");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "suite/judge/stable_rate.h"
 #include "suite/judge/statistics.h"
 #include "suite/judge/text.h"
 
@@ -195,60 +194,57 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
 
 namespace {
 
-// "1.35x tokens (1.20x .. 1.50x)".
-std::string currency_text(const Json& ratio, const std::string& of) {
-  if (!ratio.is_object() || !ratio.at("estimate").is_number()) return "";
-  if (ratio.at("bound") == "open") return of + " off both ends of the ladder";
+// "1.35x (1.20x .. 1.50x)"; without the interval where it is the one of the tokens times a number.
+std::string ratio_text(const Json& ratio, bool with_interval) {
+  if (!ratio.is_object() || !ratio.at("estimate").is_number()) return "-";
+  if (ratio.at("bound") == "open") return "off both ends";
   const bool interval = ratio.at("low").is_number() || ratio.at("high").is_number();
-  return ratio.at("bound").get<std::string>() + unit_text(ratio.at("estimate"), "x") + " " + of +
-         (interval ? " (" + interval_text(ratio, "x") + ")" : "");
+  return ratio.at("bound").get<std::string>() + unit_text(ratio.at("estimate"), "x") +
+         (interval && with_interval ? " (" + interval_text(ratio, "x") + ")" : "");
 }
 
-ShownList equal_loss_list(const Json& ledger) {
+ShownTable equal_loss_table(const Json& ledger) {
   const Json& equal = ledger.at("equal_loss");
   const auto label = [&](const Json& arm) {
     return arm_of(ledger, arm).at("label").get<std::string>();
   };
-  ShownList list{
+  ShownTable table{
       "Equal loss",
       "what " + label(equal.at("yardstick")) + " needs for an arm's final loss / what the arm took",
+      {"arm", "text", "budget", "in tokens", "FLOPs", "in seconds", "pairs"},
       {}};
-  for (const auto& row : equal.at("rows")) {
-    std::vector<std::string> parts;
-    for (const char* of : {"tokens", "flops", "seconds"})
-      if (const auto text =
-              currency_text(row.at(of), of == std::string("flops") ? "FLOPs" : std::string(of));
-          !text.empty())
-        parts.push_back(text);
-    list.lines.push_back(label(row.at("arm")) + ", " + row.at("dataset").get<std::string>() + ", " +
-                         tokens_text(row.at("budget").get<double>()) + ": " + join(parts, ", ") +
-                         "; " + count_text(row.at("n").get<size_t>(), "pair"));
-  }
-  return list;
+  for (const auto& row : equal.at("rows"))
+    table.rows.push_back({label(row.at("arm")), row.at("dataset"),
+                          tokens_text(row.at("budget").get<double>()),
+                          ratio_text(row.at("tokens"), true), ratio_text(row.at("flops"), false),
+                          ratio_text(row.at("seconds"), true), row.at("n").dump()});
+  return table;
 }
 
-ShownList stable_rates_list(const Json& ledger) {
+ShownTable stable_rates_table(const Json& ledger) {
   const Json& stable = ledger.at("stable_rates");
-  ShownList list{"Largest stable rates",
-                 "within " + plain_text(stable.at("within_nats").get<double>()) +
-                     " nats of the arm's best loss, of every arm of the sweep",
-                 {}};
+  ShownTable table{"Largest stable rates",
+                   "within " + plain_text(stable.at("within_nats").get<double>()) +
+                       " nats of the arm's best loss, every arm of the sweep",
+                   {"arm", "text", "tokens", "seed", "stable up to", "not at", "best", "loss"},
+                   {}};
   for (const auto& row : stable.at("rows"))
-    list.lines.push_back(arm_of(ledger, row.at("arm")).at("label").get<std::string>() + ", " +
-                         row.at("dataset").get<std::string>() + ", " +
-                         tokens_text(row.at("budget").get<double>()) + " tokens, " +
-                         stable_rate_text(row));
-  return list;
+    table.rows.push_back({arm_of(ledger, row.at("arm")).at("label"), row.at("dataset"),
+                          tokens_text(row.at("budget").get<double>()), row.at("seed").dump(),
+                          row.at("stable").dump(),
+                          row.at("unstable").is_number() ? row.at("unstable").dump() : "-",
+                          row.at("best_lr").dump(), fixed(row.at("best_loss").get<double>(), 3)});
+  return table;
 }
 
 }  // namespace
 
-std::vector<ShownList> shown_lists(const Json& ledger) {
-  std::vector<ShownList> lists;
-  if (ledger.contains("equal_loss")) lists.push_back(equal_loss_list(ledger));
-  if (ledger.contains("stable_rates")) lists.push_back(stable_rates_list(ledger));
-  std::erase_if(lists, [](const ShownList& list) { return list.lines.empty(); });
-  return lists;
+std::vector<ShownTable> shown_tables(const Json& ledger) {
+  std::vector<ShownTable> tables;
+  if (ledger.contains("equal_loss")) tables.push_back(equal_loss_table(ledger));
+  if (ledger.contains("stable_rates")) tables.push_back(stable_rates_table(ledger));
+  std::erase_if(tables, [](const ShownTable& table) { return table.rows.empty(); });
+  return tables;
 }
 
 std::string runs_text(const Json& ledger) {

@@ -30,11 +30,12 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict);
 
 /// What some tables show beside their losses: equal loss against the yardstick, largest stable
 /// rates.
-struct ShownList {
+struct ShownTable {
   std::string title, explanation;
-  std::vector<std::string> lines;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
 };
-std::vector<ShownList> shown_lists(const Json& ledger);
+std::vector<ShownTable> shown_tables(const Json& ledger);
 /// "155 of 160 finished, 1 diverged, ...".
 std::string runs_text(const Json& ledger);
 /// "2 REPRODUCED, 1 NOT_RUN".

@@ -166,12 +166,17 @@ Json measurements_view(const Json& ledger) {
   return rows;
 }
 
-Json lists_view(const Json& ledger) {
-  Json rows = Json::array();
-  for (const auto& list : shown_lists(ledger))
-    rows.push_back(
-        {{"title", list.title}, {"explanation", list.explanation}, {"lines", list.lines}});
-  return rows;
+Json tables_view(const Json& ledger) {
+  Json tables = Json::array();
+  for (const auto& table : shown_tables(ledger)) {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) rows.push_back({{"cells", row}});
+    tables.push_back({{"title", table.title},
+                      {"explanation", table.explanation},
+                      {"columns", table.columns},
+                      {"rows", rows}});
+  }
+  return tables;
 }
 
 Json probes_view(const Json& ledger) {
@@ -234,7 +239,7 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
           {"counts", chips},
           {"claims", claims_view(ledger)},
           {"losses", losses_view(ledger)},
-          {"lists", lists_view(ledger)},
+          {"tables", tables_view(ledger)},
           {"measurements", measurements_view(ledger)},
           {"has_measurements", ledger.contains("measurements")},
           {"probes", probes_view(ledger)},

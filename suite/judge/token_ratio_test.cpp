@@ -62,7 +62,7 @@ TEST(EqualLoss, StandsInTheLedgerOfATableWithAYardstick) {
   EXPECT_EQ(ledger["equal_loss"]["rows"].size(), 4u);
   const std::string text = ledger_text(ledger);
   EXPECT_NE(text.find("EQUAL LOSS"), std::string::npos);
-  EXPECT_NE(text.find("x seconds"), std::string::npos) << text;
+  EXPECT_NE(text.find("in seconds"), std::string::npos) << text;
 }
 
 }  // namespace
