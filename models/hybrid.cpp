@@ -8,19 +8,13 @@
 namespace normbench {
 
 void Mamba2Options::resolve(int64_t width) {
-  const auto fail = [](const char* name, int64_t found, const std::string& expected) {
-    throw UserError({.what = "the Mamba-2 mixer cannot be built",
-                     .where = name,
-                     .found = std::to_string(found),
-                     .expected = expected});
-  };
   check_limits(*this, "the Mamba-2 mixer");
   if (ssm_heads == 0)
     ssm_heads = num_groups * std::max<int64_t>(
                                  1, std::llround(1.5 * static_cast<double>(width) /
                                                  static_cast<double>(num_groups * ssm_head_width)));
-  if (ssm_heads < 1 || ssm_heads % num_groups != 0)
-    fail("ssm_heads", ssm_heads, "a multiple of num_groups, " + std::to_string(num_groups));
+  check_option("ssm_heads", static_cast<double>(ssm_heads), ssm_heads % num_groups == 0,
+               "a multiple of num_groups, " + std::to_string(num_groups));
 }
 
 namespace {

@@ -551,12 +551,12 @@ TEST(Models, OptionsWithoutEffectAreErrors) {
 
 TEST(Models, NumbersOutOfRangeAreErrors) {
   const std::tuple<const char*, Json, const char*> cases[] = {
-      {"llama_prenorm", {{"rms_eps", -1.0}}, "0.0 or more"},
-      {"deepnorm", {{"alpha", -1.0}}, "0.0 or more"},
+      {"llama_prenorm", {{"rms_eps", -1.0}}, "0 or more"},
+      {"deepnorm", {{"alpha", -1.0}}, "0 or more"},
       {"dyt", {{"rope_fraction", 1.5}}, "at most 1"},
       {"nanogpt", {{"norm_after", {"q", "q"}}}, "twice"},
       {"ngpt", {{"sz_init", 0.0}}, "above 0"},
-      {"ngpt", {{"lgp", true}, {"lgp_q", -3.0}}, "0.0 or more"}};
+      {"ngpt", {{"lgp", true}, {"lgp_q", -3.0}}, "0 or more"}};
   for (const auto& [name, options, expected] : cases)
     EXPECT_NE(message(name, kSmall, options).find(expected), std::string::npos)
         << name << ": " << message(name, kSmall, options);

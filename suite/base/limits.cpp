@@ -1,6 +1,7 @@
 #include "suite/base/limits.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "suite/base/names.h"
 
@@ -34,30 +35,38 @@ constexpr End kEnds[] = {
     {"most", [](double value, double end) { return value <= end; }, "at most ", ""},
     {"below", [](double value, double end) { return value < end; }, "below ", ""}};
 
-std::optional<LimitFault> number_fault(const Json& limit, double value) {
+std::optional<LimitFault> number_fault(const Json& limit, const Json& value) {
   bool holds = true;
   std::string expected;
   for (const auto& end : kEnds) {
     if (!limit.contains(end.key)) continue;
     const Json& number = limit[end.key];
-    holds = holds && end.holds(value, number.get<double>());
+    holds = holds && end.holds(value.get<double>(), number.get<double>());
     expected += (expected.empty() ? "" : " and ") + (end.before + number.dump()) + end.after;
   }
   if (holds) return std::nullopt;
-  return LimitFault{"out of range", Json(value).dump(), expected, ""};
+  return LimitFault{"out of range", value.dump(), expected, ""};
+}
+
+// "1 or more", not "1.0 or more".
+Json shortest(double end) {
+  return end == std::trunc(end) && std::abs(end) < 1e15 ? Json(static_cast<int64_t>(end))
+                                                        : Json(end);
 }
 
 }  // namespace
 
-Json at_least(double least) { return {{"least", least}}; }
-Json above(double end) { return {{"above", end}}; }
-Json between(double least, double most) { return {{"least", least}, {"most", most}}; }
-Json share_below_one() { return {{"least", 0.0}, {"below", 1.0}}; }
+Json at_least(double least) { return {{"least", shortest(least)}}; }
+Json above(double end) { return {{"above", shortest(end)}}; }
+Json between(double least, double most) {
+  return {{"least", shortest(least)}, {"most", shortest(most)}};
+}
+Json share_below_one() { return {{"least", 0}, {"below", 1}}; }
 
 std::optional<LimitFault> limit_fault(const Json& limit, const Json& value) {
   if (limit.contains("choices")) return word_fault(value, limit["choices"]);
   if (limit.contains("words")) return list_fault(value, limit["words"]);
-  return number_fault(limit, value.get<double>());
+  return number_fault(limit, value);
 }
 
 }  // namespace normbench

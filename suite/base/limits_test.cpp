@@ -42,10 +42,10 @@ TEST(Limits, ValuesAtTheirEndsAreAccepted) {
 }
 
 TEST(Limits, ValuesBeyondThemAreNamedWithWhatTheyMayBe) {
-  const std::pair<Json, const char*> wrong[] = {{{{"share", 1}}, "0.0 or more and below 1.0"},
+  const std::pair<Json, const char*> wrong[] = {{{{"share", 1}}, "0 or more and below 1"},
                                                 {{{"share", -1e-9}}, "/arms/a/share"},
-                                                {{{"count", 0}}, "1.0 or more"},
-                                                {{{"rate", 2.5}}, "at most 2.0"},
+                                                {{{"count", 0}}, "1 or more"},
+                                                {{{"rate", 2.5}}, "at most 2"},
                                                 {{{"mode", "fusd"}}, "did you mean \"fused\"?"},
                                                 {{{"parts", {"q", "w1"}}}, "one of: q, k"},
                                                 {{{"parts", {"q", "q"}}}, "twice"}};
