@@ -21,9 +21,9 @@ struct TokenizerOptions {
   double character_coverage = 0.9995;  // rarer characters are spelt in bytes
   template <class Visitor>
   void fields(Visitor& v) {
-    v.number("vocabulary", vocabulary, at_least(1));
+    v.number("vocabulary", vocabulary, at_least(259));
     v.number("training_bytes", training_bytes, at_least(1));
-    v.number("character_coverage", character_coverage, between(0, 1));
+    v.number("character_coverage", character_coverage, between(0.98, 1));
   }
 };
 

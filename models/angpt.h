@@ -76,7 +76,7 @@ struct AngptOptions {
     v.number("nu_z", nu_z, at_least(0));
     v.number("nu_acf", nu_acf, above(0));
     v.number("nu_d", nu_d, at_least(0));
-    v.number("rope_fraction", rope_fraction, between(0, 1));
+    v.number("rope_fraction", rope_fraction, share_above_zero());
     v.field("silu_sqrt_d", silu_sqrt_d);
     v.choice("nu_alpha", nu_alpha, {"elementwise", "scalar", "none"});
     v.choice("g", g, {"per_layer", "per_head"});

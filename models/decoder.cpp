@@ -46,12 +46,12 @@ void check_options(const ModelSize& size, const DecoderOptions& options) {
 
 }  // namespace
 
-void check_norm_options(const std::string& norm, double eps, double eps_default, double alpha,
-                        double alpha_default) {
-  if (norm == "dyt" || norm == "derf")
+void check_norm_options(const std::string& norm, const std::string& qk_norm, double eps,
+                        double eps_default, double alpha, double alpha_default) {
+  const bool pointwise = norm == "dyt" || norm == "derf";
+  if (pointwise && qk_norm != "full" && qk_norm != "head")
     check_unused("norm_eps", eps, eps_default, "norm is rmsnorm or layernorm");
-  else
-    check_unused("alpha_init", alpha, alpha_default, "norm is dyt or derf");
+  if (!pointwise) check_unused("alpha_init", alpha, alpha_default, "norm is dyt or derf");
 }
 
 ProjectionImpl::ProjectionImpl(int64_t in, int64_t out, const DecoderOptions& options,

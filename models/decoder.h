@@ -40,7 +40,7 @@ struct AttentionOptions {
     v.number("num_kv_heads", num_kv_heads, at_least(0));
     v.number("attention_scale", attention_scale, at_least(0));
     v.choice("qk_norm", qk_norm, {"none", "head", "full", "l2"});
-    v.number("rope_fraction", rope_fraction, between(0, 1));
+    v.number("rope_fraction", rope_fraction, share_above_zero());
     v.number("rope_base", rope_base, above(0));
     v.choice("rope_pairs", rope_pairs, {"half", "interleaved"});
   }
@@ -157,8 +157,9 @@ class Decoder : public Model {
 };
 
 /// Throws UserError when eps or the first alpha is not its default under a norm without one.
-void check_norm_options(const std::string& norm, double eps, double eps_default, double alpha,
-                        double alpha_default);
+/// RMSNorms of q and k (qk_norm full or head) have that eps too.
+void check_norm_options(const std::string& norm, const std::string& qk_norm, double eps,
+                        double eps_default, double alpha, double alpha_default);
 
 /// Standard deviation before any factor of depth. scaled: 0.64 / sqrt(D), which is 0.02 at D =
 /// 1024; literal: 0.02 at every width, too small for a narrow model.

@@ -58,7 +58,11 @@ class Deepnorm : public Decoder {
       : Decoder(size, options.decoder()),
         options_(options),
         alpha_(options.alpha != 0 ? options.alpha
-                                  : std::pow(2.0 * static_cast<double>(size.num_layers), 0.25)) {}
+                                  : std::pow(2.0 * static_cast<double>(size.num_layers), 0.25)) {
+    if (!options.rope)
+      check_unused("rope_pairs", options.attention.rope_pairs,
+                   DeepnormOptions{}.attention.rope_pairs, "rope is true");
+  }
 
   void reset_parameters(uint64_t seed) override {
     const double beta = std::pow(8.0 * static_cast<double>(size().num_layers), -0.25);  // (4)

@@ -46,7 +46,7 @@ struct GptPlusOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("qk_norm", qk_norm);
-    v.number("rope_fraction", rope_fraction, between(0, 1));
+    v.number("rope_fraction", rope_fraction, share_above_zero());
     v.choice("g", g, {"per_layer", "per_head"});
     v.number("g_init", g_init, at_least(0));
     v.number("rope_base", rope_base, above(0));

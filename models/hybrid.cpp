@@ -13,7 +13,7 @@ void Mamba2Options::resolve(int64_t width) {
     ssm_heads = num_groups * std::max<int64_t>(
                                  1, std::llround(1.5 * static_cast<double>(width) /
                                                  static_cast<double>(num_groups * ssm_head_width)));
-  check_option("ssm_heads", static_cast<double>(ssm_heads), ssm_heads % num_groups == 0,
+  check_option("ssm_heads", ssm_heads, ssm_heads % num_groups == 0,
                "a multiple of num_groups, " + std::to_string(num_groups));
 }
 

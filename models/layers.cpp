@@ -13,11 +13,12 @@ namespace {
 thread_local int shapes_only = 0;
 }
 
-void check_option(const std::string& name, double value, bool fits, const std::string& expected) {
+void check_option(const std::string& name, const Json& value, bool fits,
+                  const std::string& expected) {
   if (!fits)
     throw UserError({.what = "an option of the model is out of range",
                      .where = "model_options/" + name,
-                     .found = Json(value).dump(),
+                     .found = value.dump(),
                      .expected = expected});
 }
 

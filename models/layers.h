@@ -17,7 +17,8 @@
 namespace normbench {
 
 /// Throws UserError unless `fits`. `name`: the model's option.
-void check_option(const std::string& name, double value, bool fits, const std::string& expected);
+void check_option(const std::string& name, const Json& value, bool fits,
+                  const std::string& expected);
 /// Throws UserError when `value` differs from `unused`, its default, although `condition`, under
 /// which the option has an effect, does not hold.
 void check_unused(const std::string& name, const Json& value, const Json& unused,

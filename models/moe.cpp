@@ -41,7 +41,7 @@ struct TakeRows : torch::autograd::Function<TakeRows> {
 
 void MoeOptions::resolve(int64_t width) {
   check_limits(*this, "the experts");
-  check_option("top_k", static_cast<double>(top_k), top_k <= num_experts,
+  check_option("top_k", top_k, top_k <= num_experts,
                "at most num_experts, " + std::to_string(num_experts));
   if (expert_width == 0)
     expert_width = std::max<int64_t>(16, 16 * std::llround(0.69 * static_cast<double>(width) / 16));

@@ -59,7 +59,7 @@ class Nanogpt : public Decoder {
  public:
   Nanogpt(const ModelSize& size, const NanogptOptions& options)
       : Decoder(size, options.decoder()), options_(options) {
-    check_norm_options(options.norm, options.norm_eps, NanogptOptions{}.norm_eps,
+    check_norm_options(options.norm, "none", options.norm_eps, NanogptOptions{}.norm_eps,
                        options.alpha_init, NanogptOptions{}.alpha_init);
   }
 

@@ -82,7 +82,7 @@ struct NgptOptions {
     v.choice("sqrt_d_on", sqrt_d_on, {"both", "gate"});
     v.choice("qk_scale", qk_scale, {"shared", "separate"});
     v.field("alpha_abs", alpha_abs);
-    v.number("rope_fraction", rope_fraction, between(0, 1));
+    v.number("rope_fraction", rope_fraction, share_above_zero());
     v.choice("rope_pairs", rope_pairs, {"interleaved", "half", "published"});
     v.choice("lerp", lerp, {"normalized", "corrected"});
     v.added("lerp");
@@ -90,7 +90,7 @@ struct NgptOptions {
     v.added("rows");
     v.field("lgp", lgp);
     v.added("lgp");
-    v.number("lgp_q", lgp_q, between(0, 1));
+    v.number("lgp_q", lgp_q, at_least(0));
     v.added("lgp_q");
   }
 
@@ -99,7 +99,7 @@ struct NgptOptions {
   void resolve(const ModelSize& size) {
     check_limits(*this, "ngpt");
     if (!lgp) check_unused("lgp_q", lgp_q, NgptOptions{}.lgp_q, "lgp is true");
-    if (lerp == "corrected")
+    if (lerp == "corrected" && residual_norm == "code")  // which norms the sum that is not there
       check_unused("residual_norm", residual_norm, "none", "lerp is \"normalized\"");
     if (s_scale == 0) s_scale = 1 / std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &sqk_scale, &sz_scale})

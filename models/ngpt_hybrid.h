@@ -83,7 +83,7 @@ struct NgptHybridOptions {
     v.field("embed_norm", embed_norm);
     v.number("norm_eps", norm_eps, at_least(0));
     v.field("lgp", lgp);
-    v.number("lgp_q", lgp_q, between(0, 1));
+    v.number("lgp_q", lgp_q, at_least(0));
     v.choice("activation", activation, {"relu2", "swiglu"});
     v.added("activation");
   }
@@ -103,6 +103,10 @@ struct NgptHybridOptions {
       check_unused("s_moe_scale", s_moe_scale, unused.s_moe_scale, "the pattern has E");
       check_unused("router_normalised", router_normalised, unused.router_normalised,
                    "the pattern has E");
+    }
+    if (!hybrid.has('*')) {
+      check_unused("s_qk_init", s_qk_init, unused.s_qk_init, "the pattern has *");
+      check_unused("s_qk_scale", s_qk_scale, unused.s_qk_scale, "the pattern has *");
     }
     if (!experts && !hybrid.has('-')) {
       check_unused("s_uv", s_uv, unused.s_uv, "the pattern has E or -");

@@ -57,8 +57,9 @@ class Simplegpt : public Decoder {
  public:
   Simplegpt(const ModelSize& size, const SimplegptOptions& options)
       : Decoder(size, options.decoder()), options_(options) {
-    check_norm_options(options.norm, options.norm_eps, SimplegptOptions{}.norm_eps,
-                       options.alpha_init, SimplegptOptions{}.alpha_init);
+    check_norm_options(options.norm, options.attention.qk_norm, options.norm_eps,
+                       SimplegptOptions{}.norm_eps, options.alpha_init,
+                       SimplegptOptions{}.alpha_init);
   }
 
   void reset_parameters(uint64_t seed) override {

@@ -17,9 +17,13 @@ struct Plan {
 Plan read_plan(int64_t steps, const JsonObject& object) {
   const auto o = read_options<WsdOptions>(object);
   require_a_step(steps, object);
-  if (o.decay_fraction == 0 && o.final_fraction != 0)
+  const WsdOptions unused;
+  if (o.decay_fraction == 0 && o.final_fraction != unused.final_fraction)
     object.fail("final_fraction", "an option without effect", Json(o.final_fraction).dump(),
-                "0, unless decay_fraction is above 0");
+                Json(unused.final_fraction).dump() + ", unless decay_fraction is above 0");
+  if (o.decay_fraction == 0 && o.tail != unused.tail)
+    object.fail("tail", "an option without effect", Json(o.tail).dump(),
+                Json(unused.tail).dump() + ", unless decay_fraction is above 0");
   const int64_t warmup = warmup_of(steps, o.warmup_fraction, o.warmup_steps, object);
   const int64_t decay = std::llround(o.decay_fraction * static_cast<double>(steps));
   if (decay > steps - warmup)

@@ -339,7 +339,7 @@ void leave_out_unused(Hybrid& what) {
     drop(names_of(options_json(MoeOptions{})));
     drop({"s_moe_init", "s_moe_scale", "router_normalised"});
   }
-  if (!has('*')) drop({"num_kv_heads"});
+  if (!has('*')) drop({"num_kv_heads", "s_qk_init", "s_qk_scale"});
   if (!has('E') && !has('-')) drop({"activation", "s_uv", "s_uv_init", "s_uv_scale"});
   if (what.options.value("gate_norm", "") == "none") drop({"norm_groups"});
   if (!what.options.value("s_uv", false)) drop({"s_uv_init", "s_uv_scale"});

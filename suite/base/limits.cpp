@@ -54,6 +54,15 @@ Json shortest(double end) {
                                                         : Json(end);
 }
 
+std::optional<LimitFault> numbers_fault(const Json& range, const Json& list) {
+  if (list.empty()) return LimitFault{"empty", "[]", "at least one number", ""};
+  for (const auto& number : list) {
+    if (!number.is_number()) return LimitFault{"not a number", number.dump(), "numbers alone", ""};
+    if (auto fault = number_fault(range, number)) return fault;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Json at_least(double least) { return {{"least", shortest(least)}}; }
@@ -61,11 +70,13 @@ Json above(double end) { return {{"above", shortest(end)}}; }
 Json between(double least, double most) {
   return {{"least", shortest(least)}, {"most", shortest(most)}};
 }
+Json share_above_zero() { return {{"above", 0}, {"most", 1}}; }
 Json share_below_one() { return {{"least", 0}, {"below", 1}}; }
 
 std::optional<LimitFault> limit_fault(const Json& limit, const Json& value) {
   if (limit.contains("choices")) return word_fault(value, limit["choices"]);
   if (limit.contains("words")) return list_fault(value, limit["words"]);
+  if (limit.contains("each")) return numbers_fault(limit["each"], value);
   return number_fault(limit, value);
 }
 

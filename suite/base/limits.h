@@ -1,7 +1,8 @@
 // What an option may hold, said once where the option is declared: the planner checks it before
 // anything runs (registry.json carries it there), and so does whoever reads or takes the option.
 // As JSON: {"least" or "above": end, "most" or "below": end} of a number, {"choices": words} of a
-// word, {"words": words} of a list of words, each at most once.
+// word, {"words": words} of a list of words, each at most once, {"each": range} of a list of at
+// least one number.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,8 @@ Json above(double end);
 Json between(double least, double most);
 /// 0 <= x < 1: what a moving average may keep.
 Json share_below_one();
+/// 0 < x <= 1: a part that is not nothing.
+Json share_above_zero();
 
 /// What is wrong with a value, in the words of a UserError.
 struct LimitFault {

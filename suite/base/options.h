@@ -12,7 +12,8 @@
 //     }
 //   };
 //
-// A list of words is v.words(name, value, {those that may stand in it}).
+// A list of words is v.words(name, value, {those that may stand in it}), a list of numbers
+// v.numbers(name, value, range of each).
 //
 // A run's identity is the hash of its complete configuration, so a new field would give every
 // record of the architecture another identity. `v.added("mode")` after the field says that it came
@@ -48,6 +49,10 @@ struct Visitor {
   }
   void words(const char* name, Words& value, const Words& allowed) {
     self().see(name, value, {{"words", allowed}});
+  }
+  template <class T>
+  void numbers(const char* name, std::vector<T>& value, const Json& range) {
+    self().see(name, value, {{"each", range}});
   }
   void added(const char*) {}
 

@@ -187,12 +187,12 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
                                 std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
   const size_t planned = records_of(claim, evidence, verdict.dataset).size();
-  if (rule.tuned && claim.fixed_rates.empty() && !claim.arms.empty()) {
-    for (const auto& setting :
-         spans_settings(claim) ? claim.settings : std::vector{verdict.dataset})
+  const bool asks_for_tuning = rule.tuned && claim.fixed_rates.empty() && !claim.arms.empty();
+  const auto settings = spans_settings(claim) ? claim.settings : std::vector{verdict.dataset};
+  if (asks_for_tuning)
+    for (const auto& setting : settings)
       for (auto& problem : evidence.tuning.problems(evidence.input, claim.arms, setting))
         untuned.push_back(std::move(problem));
-  }
   const std::string preliminary = verdict.pairs >= 2 && claim.arms.size() > 1
                                       ? " (" +
                                             count_text(static_cast<size_t>(verdict.pairs),
@@ -223,12 +223,12 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
         would_say;
     for (const auto& problem : untuned) verdict.notes.push_back(problem);
   } else {
-    if (rule.tuned && claim.fixed_rates.empty())
-      for (const auto& arm : claim.arms)
-        if (const double times = evidence.tuning.reach(evidence.input, arm, verdict.dataset);
-            times > 1)
-          verdict.notes.push_back("the rates of " + arm + " serve up to " + plain_text(times) +
-                                  " times the tokens of their longest sweep");
+    if (asks_for_tuning)
+      for (const auto& setting : settings)
+        for (const auto& arm : claim.arms)
+          if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
+            verdict.notes.push_back("the rates of " + arm + " on " + setting + " serve up to " +
+                                    plain_text(times) + " times the tokens of their longest sweep");
     verdict.outcome = verdict.statistics_say;
     verdict.reason = measured;
   }

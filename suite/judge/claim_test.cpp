@@ -283,7 +283,8 @@ TEST(Tuned, RatesFarBeyondTheLongestSweepAreUntunedAndNearOnesAreNamed) {
   const Verdict verdict = near.verdict();
   EXPECT_NE(name(verdict.outcome), "BASELINE_UNTUNED") << verdict.reason;
   ASSERT_EQ(verdict.notes.size(), 2u);  // one an arm
-  EXPECT_NE(verdict.notes[0].find("up to 2 times"), std::string::npos) << verdict.notes[0];
+  EXPECT_NE(verdict.notes[0].find("up to 2 times the tokens"), std::string::npos)
+      << verdict.notes[0];
 }
 
 TEST(Verdicts, AMissingRunIsNotRunAndIsNamed) {

@@ -73,11 +73,11 @@ Json losses_json(const Evidence& evidence) {
   return rows;
 }
 
-// Relative to the first arm that was timed.
+// Relative to the yardstick, in a table without one to the first arm that was timed.
 Json step_times_json(const Evidence& evidence) {
   Json rows = Json::array();
   for (const auto& dataset : evidence.input.datasets) {
-    std::string first;
+    std::string first = evidence.input.yardstick;
     for (const auto& arm : evidence.input.arms) {
       if (first.empty() && token_time_ratio(evidence, arm.name, arm.name, dataset))
         first = arm.name;
@@ -99,7 +99,7 @@ Json step_times_json(const Evidence& evidence) {
 Json token_flops_json(const Evidence& evidence) {
   Json rows = Json::array();
   for (const auto& dataset : evidence.input.datasets) {
-    std::optional<double> first;
+    std::optional<double> first = evidence.flops_per_token(evidence.input.yardstick, dataset);
     for (const auto& arm : evidence.input.arms) {
       const auto flops = evidence.flops_per_token(arm.name, dataset);
       if (!flops) continue;

@@ -90,7 +90,9 @@ std::string losses_text(const Json& ledger, size_t width) {
                  ? " (" + tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)"
                  : ""));
     if (!speeds.empty())
-      text += wrap("time of a step, relative: " + join(speeds, ", "), width, "  ");
+      text += wrap("time of a token, relative, range over pairs of runs; median speed: " +
+                       join(speeds, ", "),
+                   width, "  ");
     std::vector<std::string> costs;
     for (const auto& row : ledger.at("token_flops"))
       if (row.at("dataset") == dataset)

@@ -129,7 +129,8 @@ std::string time_ratio_text(const Json& ledger, const Json& verdict) {
          arm_of(ledger, verdict.at("challenger")).at("label").get<std::string>() + " " +
          number_text(ratio.at("estimate"), 2) + " times as long (" +
          number_text(ratio.at("low"), 2) + " to " + number_text(ratio.at("high"), 2) + " in " +
-         count_text(ratio.at("pairs").get<size_t>(), "pair") + " of runs)";
+         count_text(ratio.at("pairs").get<size_t>(), "pair") +
+         " of whole runs: a drift of the machine that goes with the arm is not in it)";
 }
 
 }  // namespace
@@ -226,14 +227,14 @@ ShownTable stable_rates_table(const Json& ledger) {
   ShownTable table{"Largest stable rates",
                    "within " + plain_text(stable.at("within_nats").get<double>()) +
                        " nats of the arm's best loss, every arm of the sweep",
-                   {"arm", "text", "tokens", "seed", "stable up to", "not at", "best", "loss"},
+                   {"arm", "text", "tokens", "seed", "stable up to", "not at", "best", "loss", ""},
                    {}};
+  const auto text = [](const Json& value) { return value.is_number() ? value.dump() : "-"; };
   for (const auto& row : stable.at("rows"))
     table.rows.push_back({arm_of(ledger, row.at("arm")).at("label"), row.at("dataset"),
                           tokens_text(row.at("budget").get<double>()), row.at("seed").dump(),
-                          row.at("stable").dump(),
-                          row.at("unstable").is_number() ? row.at("unstable").dump() : "-",
-                          row.at("best_lr").dump(), fixed(row.at("best_loss").get<double>(), 3)});
+                          text(row.at("stable")), text(row.at("unstable")), text(row.at("best_lr")),
+                          number_text(row.at("best_loss"), 3), row.at("untuned")});
   return table;
 }
 

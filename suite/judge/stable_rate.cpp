@@ -85,8 +85,9 @@ Json stable_rates_json(const Evidence& evidence, double within) {
         if (!std::all_of(trials.begin(), trials.end(),
                          [](const auto& trial) { return trial.second->usable(); }))
           continue;
-        Json row = stable_rate_json(stable_rate(trials, within, arm.name));
-        if (!row["stable"].is_number()) continue;  // every rate diverged
+        const StableRate rate = stable_rate(trials, within, "");
+        Json row = stable_rate_json(rate);
+        row["untuned"] = rate.untuned.empty() ? "" : rate.untuned.substr(2);  // after ": "
         row["dataset"] = dataset;
         row["arm"] = arm.name;
         row["budget"] = budget;

@@ -42,8 +42,8 @@ Json stable_rate_json(const StableRate& rate);
 /// "seed 100: stable up to 0.63, not at 2.0; best 0.2 with 4.104 nats" of a row with a seed.
 std::string stable_rate_text(const Json& row);
 
-/// Rows of every arm at its longest swept budget, with dataset, arm, budget and seed; none for an
-/// arm with a trial that cannot be read.
+/// Rows of every arm at its longest swept budget, with dataset, arm, budget, seed and "untuned"
+/// (why the grid does not tell, or ""); none for an arm with a trial that cannot be read.
 Json stable_rates_json(const Evidence& evidence, double within);
 
 }  // namespace normbench

@@ -27,7 +27,7 @@ struct HessianDominanceOptions {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("widths", widths);
+    v.numbers("widths", widths, between(1, 1024));
     v.number("vocabulary_per_width", vocabulary_per_width, at_least(1));
     v.number("logit_scale", logit_scale, above(0));
     v.choice("confident_target", confident_target, {"random", "likeliest"});

@@ -31,10 +31,10 @@ struct HessianNetworkOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     network.fields(v);
-    v.field("models", models);
-    v.field("scales_all", scales_all);
-    v.field("scales_qk", scales_qk);
-    v.field("blocks", blocks);
+    v.words("models", models, {"prenorm", "prenorm_qknorm", "simplegpt"});
+    v.numbers("scales_all", scales_all, above(0));
+    v.numbers("scales_qk", scales_qk, above(0));
+    v.numbers("blocks", blocks, at_least(0));
     v.number("tolerance", tolerance, above(0));
     v.number("max_steps", max_steps, at_least(1));
   }

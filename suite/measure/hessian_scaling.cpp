@@ -27,8 +27,8 @@ struct HessianScalingOptions {
   template <class Visitor>
   void fields(Visitor& v) {
     v.number("width", width, at_least(1));
-    v.field("scales", scales);
-    v.field("eps", eps);
+    v.numbers("scales", scales, above(0));
+    v.numbers("eps", eps, at_least(0));
     v.number("vocabulary_per_width", vocabulary_per_width, at_least(1));
     v.number("num_products", num_products, at_least(0));
   }

@@ -16,13 +16,13 @@ namespace {
 struct HessianSpikeOptions {
   int64_t width = 256;                                               // d; at most 1024
   std::vector<double> spikes = {0, 2, 4, 8, 16, 32, 64, 256, 1024};  // a
-  double alignment = 0.5;                                            // in (0, 1)
+  double alignment = 0.5;                                            // from 0 to 1
   double eps = 0;                                                    // of SimpleNorm
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.number("width", width, at_least(1));
-    v.field("spikes", spikes);
+    v.numbers("spikes", spikes, at_least(0));
     v.number("alignment", alignment, between(0, 1));
     v.number("eps", eps, at_least(0));
   }

@@ -70,7 +70,8 @@ TEST_F(CanaryConfig, HoldsEveryKindOfLayerOfAPattern) {
 }
 
 TEST_F(CanaryConfig, RunsMoreThanOneChunk) {
-  const Json canary = mixed({{"chunk", 64}});
+  EXPECT_EQ(mixed({{"chunk", 64}})["model_options"]["chunk"], 64);  // no layer has chunks
+  const Json canary = mixed({{"pattern", "MB"}, {"chunk", 64}});
   EXPECT_EQ(canary["model_options"]["chunk"], 16);
   EXPECT_GT(canary["size"]["context"].get<int>(), canary["model_options"]["chunk"].get<int>());
 }

@@ -76,7 +76,14 @@ class Script {
     Test& machine = once("machine." + planned.tier->device, labels, "kind.fixture");
     machine.arguments = {"doctor", "--device", planned.tier->device};
     machine.fixture_setup = machine.name;
-    for (const auto& run : planned.runs) add_run(run, planned, labels);
+    // CTest starts the dearest test first when it runs several at once. Arms of one setting and
+    // budget have the cost of the dearest of them, so that they take turns as in the plan.
+    std::map<std::string, double> cost;
+    for (const auto& run : planned.runs) {
+      double& dearest = cost[turn_of(run)];
+      dearest = std::max(dearest, estimate_.seconds(run));
+    }
+    for (const auto& run : planned.runs) add_run(run, planned, labels, cost.at(turn_of(run)));
     add_checks(planned, labels);
   }
 
@@ -107,8 +114,14 @@ class Script {
     return name;
   }
 
+  /// Runs that take turns: equal but for arm and seed.
+  static std::string turn_of(const PlannedRun& run) {
+    return run.setting + (run.sweep ? " sweep " : " ") + run.task + " " +
+           std::to_string(run.token_budget);
+  }
+
   void add_run(const PlannedRun& run, const PlannedTier& planned,
-               const std::set<std::string>& labels) {
+               const std::set<std::string>& labels, double cost) {
     const std::string fixture = fixture_of(run);
     const auto shared = name_of_fixture_.emplace(fixture, run.name).first;
     Test& test = once(shared->second, labels, "kind.run");
@@ -120,7 +133,7 @@ class Script {
     test.fixtures_required = {"machine." + planned.tier->device};
     if (!run.dataset.empty()) test.fixtures_required.insert(add_data(run.dataset, labels));
     const double seconds = estimate_.seconds(run);
-    test.cost = seconds;
+    test.cost = std::max(test.cost, cost);
     test.timeout_seconds =
         static_cast<int>(120 + std::ceil(10 * seconds));  // for hanging, not for slowness
     test.more = {"PROCESSORS", std::to_string(planned.tier->threads)};

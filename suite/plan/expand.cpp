@@ -71,7 +71,11 @@ void fit_model(Json& canary, const Json& real_size) {
   if (options.contains("pattern"))  // every kind of layer
     size["num_layers"] = std::max(size["num_layers"].get<int64_t>(),
                                   layers_with_every_kind(options["pattern"].get<std::string>()));
-  if (options.contains("chunk"))  // two chunks, so that what passes from one to the next is run too
+  const bool mixers = !options.contains("pattern") ||
+                      options["pattern"].get<std::string>().find('M') != std::string::npos;
+  // Two chunks, so that what passes from one to the next is run too. Without a Mamba-2 layer the
+  // option is refused.
+  if (options.contains("chunk") && mixers)
     options["chunk"] =
         std::min(options["chunk"].get<int64_t>(), size["context"].get<int64_t>() / 2);
   const int64_t heads = size["num_heads"], kv_heads = options.value("num_kv_heads", int64_t{0});

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "suite/base/files.h"
 #include "suite/plan/ctest_list.h"
 #include "suite/plan/estimate.h"
 #include "suite/plan/expand.h"
@@ -48,6 +49,8 @@ TEST_F(PlanTest, AWrongTypeOrTierOrNameIsAnError) {
   expect_refusal(kSetting + "/peak_lr/c", Json::array({{1280, 0.01}}), "no such arm");
   expect_refusal(kSetting + "/peak_lr/a/0", Json{1280}, "[token budget, peak learning rate]");
   expect_refusal(kSetting + "/sweep/grid/a/1k", Json{0.1}, "not a token budget");
+  expect_refusal(kSetting + "/sweep/grid/a", Json::object(), "swept nowhere");
+  expect_refusal(kSetting + "/token_budgets", Json{0}, "not a token budget");
   expect_refusal("/claims/0/challenger", "c", "no such arm");
 }
 
@@ -364,6 +367,27 @@ TEST_F(PlanTest, EveryTestHasATimeoutLabelsAndFixturesThatExist) {
           << name;
     }
   }
+}
+
+// CTest starts the dearest test first when it runs several at once.
+TEST_F(PlanTest, ASlowArmDoesNotGoBeforeTheOthersOfItsBudget) {
+  Json file = table_file();
+  file["arms"]["b"]["model"] = "mixed";
+  file["arms"]["b"]["model_options"] = Json::object();
+  const Table table = read(file);
+  const auto all = runs(table);
+  ASSERT_EQ(all[1].arm, "b");
+  for (const auto& [run, speed] : {std::pair(all[0], 1000.0), std::pair(all[1], 10.0)}) {
+    const std::string folder = folder_ + "/runs/" + run.run_id;
+    make_folders(folder);
+    write_json(folder + "/summary.json", {{"tokens_per_second", speed}});
+    write_json(folder + "/manifest.json", {{"config", run.config}});
+  }
+  const Estimate estimate(folder_ + "/runs");
+  EXPECT_GT(estimate.seconds(all[1]), 10 * estimate.seconds(all[0]));
+  const auto tests = tests_of(script({table}));
+  EXPECT_EQ(property(tests.at(all[0].name), "COST"), property(tests.at(all[1].name), "COST"));
+  EXPECT_NE(property(tests.at(all[0].name), "TIMEOUT"), property(tests.at(all[1].name), "TIMEOUT"));
 }
 
 TEST_F(PlanTest, ACheckRequiresTheFixturesOfItsRuns) {

@@ -1,5 +1,7 @@
 #include "suite/plan/registry.h"
 
+#include <limits>
+
 #include "suite/base/limits.h"
 #include "suite/base/names.h"
 
@@ -13,8 +15,16 @@ std::vector<std::string> names_of(const Json& object) {
 }
 
 bool same_kind(const Json& a, const Json& b) {
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+  if (b.is_number_unsigned() && b.get<uint64_t>() > kLargest && !a.is_number_float()) return false;
   if (a.is_number() && b.is_number()) return a.is_number_float() || !b.is_number_float();
   return a.type() == b.type();
+}
+
+std::string kind_text(const Json& value) {
+  if (value.is_number_integer()) return "a whole number";
+  if (value.is_boolean()) return "true or false,";
+  return (value.is_array() || value.is_object() ? "an " : "a ") + std::string(value.type_name());
 }
 
 }  // namespace
@@ -33,7 +43,7 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
   const Json& entries = json_.at(kind);
   if (!entries.contains(name))
     throw UserError({.what = "unknown name in the registry of " + kind,
-                     .where = where,
+                     .where = where.substr(0, where.rfind("_options")),
                      .found = "\"" + name + "\"",
                      .expected = one_of(names_of(entries)),
                      .todo = did_you_mean(name, names_of(entries))});
@@ -48,11 +58,10 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
                        .todo = did_you_mean(item.key(), names_of(options))});
     Json& slot = options[item.key()];
     if (!same_kind(slot, item.value()))
-      throw UserError(
-          {.what = "an option of " + name + " has the wrong type",
-           .where = where + "/" + item.key(),
-           .found = item.value().dump(),
-           .expected = std::string("a ") + slot.type_name() + " such as " + slot.dump()});
+      throw UserError({.what = "an option of " + name + " has the wrong type",
+                       .where = where + "/" + item.key(),
+                       .found = item.value().dump(),
+                       .expected = kind_text(slot) + " such as " + slot.dump()});
     if (limits.contains(item.key()))
       if (const auto fault = limit_fault(limits[item.key()], item.value()))
         throw UserError({.what = "an option of " + name + " holds what it cannot: " + fault->what,

@@ -86,6 +86,8 @@ void read_sweep(const JsonObject& setting, Setting& s) {
   const JsonObject sweep = setting.object("sweep");
   s.sweep.seeds = sweep.required<std::vector<int64_t>>("seeds");
   sweep.for_each_object("grid", [&](const std::string& arm, const JsonObject& budgets) {
+    if (budgets.keys().empty())
+      budgets.fail("", "an arm is swept nowhere", "{}", "{\"<tokens>\": [rates]}, or no such arm");
     for (const auto& key : budgets.keys())
       s.sweep.grid[arm][budget_of_key(budgets, key)] = budgets.required<std::vector<double>>(key);
   });

@@ -55,7 +55,8 @@ void check_budget(const JsonObject& o, const std::string& key, int64_t budget, i
   if (budget > kMostTokens)
     o.fail(key, "a token budget that nobody can train", std::to_string(budget),
            "at most " + std::to_string(kMostTokens));
-  if (budget > 0 && budget % step_tokens == 0) return;
+  if (budget < 1) o.fail(key, "not a token budget", std::to_string(budget), "1 step or more");
+  if (budget % step_tokens == 0) return;
   const int64_t below = budget / step_tokens * step_tokens;
   o.fail(key, "a token budget is not divisible by the tokens of a step", std::to_string(budget),
          "a multiple of " + std::to_string(batch) + " sequences x " + std::to_string(context) +
