@@ -85,10 +85,12 @@ std::string losses_text(const Json& ledger, size_t width) {
       if (row.at("dataset") == dataset)
         speeds.push_back(
             arm_of(ledger, row.at("arm")).at("label").get<std::string>() + " " +
-            number_text(row.at("relative"), 2) +
+            number_text(row.at("relative"), 2) + " (" + number_text(row.at("low"), 2) + " to " +
+            number_text(row.at("high"), 2) +
             (row.at("tokens_per_second").is_number()
-                 ? " (" + tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s)"
-                 : ""));
+                 ? "; " + tokens_text(row.at("tokens_per_second").get<double>()) + " tok/s"
+                 : "") +
+            ")");
     if (!speeds.empty())
       text += wrap("time of a token, relative, range over pairs of runs; median speed: " +
                        join(speeds, ", "),
