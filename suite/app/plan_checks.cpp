@@ -1,6 +1,5 @@
 #include "suite/app/plan_checks.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -19,7 +18,7 @@ bool is_prepared(const Project& project, const std::string& dataset) {
 void check_datasets(const Project& project, const PlannedTier& planned,
                     const std::vector<std::string>& known) {
   for (const auto& setting : planned.tier->settings) {
-    if (std::find(known.begin(), known.end(), setting.dataset) != known.end()) continue;
+    if (is_one_of(setting.dataset, known)) continue;
     if (is_prepared(project, setting.dataset)) continue;
     const bool brought = planned.tier->name == "gpu" || planned.tier->name == "paper";
     const std::string hint = did_you_mean(setting.dataset, known);
@@ -72,7 +71,7 @@ void check_ladders(const PlannedTier& planned, const std::vector<Claim>& claims)
     if (claim.rule != "crossing") continue;
     for (const auto& setting : planned.tier->settings) {
       const auto& names = claim.settings;
-      if (std::find(names.begin(), names.end(), setting.name) == names.end()) continue;
+      if (!is_one_of(setting.name, names)) continue;
       if (setting.token_budgets.size() >= 2) continue;
       throw UserError({.what = "claim " + claim.id + " asks where two curves cross, on one budget",
                        .where = planned.table->file + ", at /tiers/" + planned.tier->name +

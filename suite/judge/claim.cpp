@@ -38,10 +38,6 @@ std::string read_id(const JsonObject& object, const std::vector<std::string>& ta
   return id;
 }
 
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 // "no pair of angpt and gpt_plus", "no run of ngpt", "no seed that a, b and c share".
 std::string nothing_planned(const Claim& claim) {
   if (!claim.measurement.empty()) return "no run of measurement " + claim.measurement;
@@ -98,7 +94,7 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
     const auto tiers = object.optional<std::vector<std::string>>("tiers", {});
     object.ignore("note");
     object.finish();
-    if (tiers.empty() || has(tiers, input.tier)) claims.push_back(std::move(claim));
+    if (tiers.empty() || is_one_of(input.tier, tiers)) claims.push_back(std::move(claim));
   });
   return claims;
 }
@@ -116,8 +112,8 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
     const RunRef& run = record.run;
     const bool read = reads == Reads::kMeasurement
                           ? record.is_measurement() && run.arm == claim.measurement
-                          : !record.is_measurement() && has(claim.arms, run.arm) &&
-                                (spans_settings(claim) ? has(claim.settings, run.dataset)
+                          : !record.is_measurement() && is_one_of(run.arm, claim.arms) &&
+                                (spans_settings(claim) ? is_one_of(run.dataset, claim.settings)
                                                        : run.dataset == dataset);
     if (read) found.push_back(&record);
   }

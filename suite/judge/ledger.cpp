@@ -230,8 +230,9 @@ std::string baseline_state(const JudgeInput& input, const std::string& file,
 Json judge_table(const JudgeInput& input, const std::string& runs_folder,
                  const std::string& baselines_folder) {
   const Evidence evidence = Evidence::load(input, runs_folder);
+  const auto claims = read_claims(input);
   std::vector<Verdict> verdicts;
-  for (const auto& claim : read_claims(input))
+  for (const auto& claim : claims)
     for (const auto& dataset : claim.datasets)
       verdicts.push_back(judge_claim(claim, evidence, dataset));
 
@@ -288,7 +289,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   if (!input.yardstick.empty())
     ledger["equal_loss"] = {{"yardstick", input.yardstick},
                             {"rows", equal_loss_json(evidence, input.yardstick)}};
-  for (const auto& claim : read_claims(input))
+  for (const auto& claim : claims)
     if (claim.stable_within_nats && !ledger.contains("stable_rates"))
       ledger["stable_rates"] = {{"within_nats", *claim.stable_within_nats},
                                 {"rows", stable_rates_json(evidence, *claim.stable_within_nats)}};

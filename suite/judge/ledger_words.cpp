@@ -122,7 +122,7 @@ std::string budgets_text(const Json& verdict) {
   return join(parts, ", ");
 }
 
-// "a token takes anGPT 1.12 times as long (1.05 to 1.20 in 20 pairs of runs)".
+// "a token takes anGPT 1.12 times as long (1.05 to 1.20 in 20 pairs of whole runs: ...)".
 std::string time_ratio_text(const Json& ledger, const Json& verdict) {
   const Json& ratio = verdict.at("seconds").at("time_ratio");
   return "a token takes " +

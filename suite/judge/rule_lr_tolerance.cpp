@@ -51,8 +51,7 @@ Ratio ratio_at(const Claim& claim, const Evidence& evidence, const std::string& 
       const RateTrials trials = trials_of(evidence, arm, dataset, budget, seed);
       for (const auto& [rate, record] : trials) whole = whole && record->usable();
       if (!whole) break;
-      limits[arm] = stable_rate(trials, *claim.stable_within_nats,
-                                arm + " on " + dataset + ", seed " + std::to_string(seed));
+      limits[arm] = stable_rate(trials, *claim.stable_within_nats);
     }
     if (!whole) continue;
     for (const auto& [arm, limit] : limits) {
@@ -61,7 +60,9 @@ Ratio ratio_at(const Claim& claim, const Evidence& evidence, const std::string& 
       row["seed"] = seed;
       row["budget"] = budget;
       ratio.limits.push_back(row);
-      if (!limit.untuned.empty()) ratio.untuned.push_back(limit.untuned);
+      if (!limit.untuned.empty())
+        ratio.untuned.push_back(arm + " on " + dataset + ", seed " + std::to_string(seed) + ": " +
+                                limit.untuned);
     }
     const StableRate &a = limits[claim.challenger], &b = limits[claim.reference];
     if (a.stable == 0 || b.stable == 0) continue;

@@ -27,7 +27,7 @@ std::set<std::pair<int64_t, int64_t>> swept_places(const Evidence& evidence, con
   return places;
 }
 
-StableRate stable_rate(const RateTrials& trials, double within, const std::string& place) {
+StableRate stable_rate(const RateTrials& trials, double within) {
   StableRate limit;
   double first_loss = 0;
   std::vector<double> rates, losses;
@@ -41,11 +41,11 @@ StableRate stable_rate(const RateTrials& trials, double within, const std::strin
   limit.best_lr = rates[best];
   limit.best_loss = losses[best];
   if (!std::isfinite(limit.best_loss)) {
-    limit.untuned = place + ": every rate of the grid diverged";
+    limit.untuned = "every rate of the grid diverged";
     return limit;
   }
   if (best == 0)
-    limit.untuned = place + ": the best rate " + Json(rates[0]).dump() +
+    limit.untuned = "the best rate " + Json(rates[0]).dump() +
                     " is the lowest of the grid, the optimum may lie below it";
   size_t last = best;
   while (last + 1 < rates.size() && losses[last + 1] <= limit.best_loss + within) ++last;
@@ -85,9 +85,9 @@ Json stable_rates_json(const Evidence& evidence, double within) {
         if (!std::all_of(trials.begin(), trials.end(),
                          [](const auto& trial) { return trial.second->usable(); }))
           continue;
-        const StableRate rate = stable_rate(trials, within, "");
+        const StableRate rate = stable_rate(trials, within);
         Json row = stable_rate_json(rate);
-        row["untuned"] = rate.untuned.empty() ? "" : rate.untuned.substr(2);  // after ": "
+        row["untuned"] = rate.untuned;
         row["dataset"] = dataset;
         row["arm"] = arm.name;
         row["budget"] = budget;

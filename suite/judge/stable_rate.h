@@ -34,8 +34,8 @@ RateTrials trials_of(const Evidence& evidence, const std::string& arm, const std
 std::set<std::pair<int64_t, int64_t>> swept_places(const Evidence& evidence, const std::string& arm,
                                                    const std::string& dataset);
 
-/// Of trials that can all be read. `place` begins the sentence in `untuned`.
-StableRate stable_rate(const RateTrials& trials, double within, const std::string& place);
+/// Of trials that can all be read.
+StableRate stable_rate(const RateTrials& trials, double within);
 
 /// {stable, unstable, best_lr, best_loss, sensitivity}, null for what is not finite.
 Json stable_rate_json(const StableRate& rate);
