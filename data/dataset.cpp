@@ -211,6 +211,7 @@ DatasetSpec user_spec(const std::string& name, const std::string& corpus,
   spec.corpus = corpus;
   spec.options = {{"files", paths}};
   spec.tokenizer.vocabulary = vocabulary;
+  check_limits(spec.tokenizer, "the tokeniser");
   spec.validation_share = validation_share;
   spec.license = "the user's own";
   spec.inputs = file_stamps(paths);
@@ -276,7 +277,8 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
   log_info(spec.name + ": " + std::to_string(s.train.tokens) + " training and " +
            std::to_string(s.validation.tokens) + " validation tokens in " +
            duration_text(
-               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()) +
+           "; " + digests_text(s));
   return true;
 }
 

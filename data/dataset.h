@@ -41,7 +41,7 @@ struct DatasetSpec {
 std::vector<DatasetSpec> read_data_specs(const std::string& path);
 
 /// The specification of the user's own files. corpus: "text" or "jsonl". Throws UserError on a
-/// missing file.
+/// missing file, and on a vocabulary beyond the limit of TokenizerOptions.
 DatasetSpec user_spec(const std::string& name, const std::string& corpus,
                       const std::vector<std::string>& files, int64_t vocabulary,
                       double validation_share);

@@ -118,7 +118,9 @@ TEST_F(Prepared, AnEditedSidecarIsRefused) {
   expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
                {"dataset.json", "changed by hand"});
   write_file_atomically(path, text.substr(0, text.size() / 2));
-  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }), {"dataset.json"});
+  expect_words(user_error_of([&] { open_dataset("tiny", cache_.path()); }),
+               {"dataset.json", "not valid JSON", "normbench data prepare --again tiny"});
+  EXPECT_TRUE(prepare_dataset(tiny_spec(), {.cache_folder = cache_.path()})) << "prepare mends it";
 }
 
 TEST_F(Prepared, AWrongNameGetsTheCommandAndAHint) {
@@ -246,6 +248,14 @@ TEST(Prepare, TheUsersOwnFilesArePreparedAgainWhenTheyChange) {
   EXPECT_EQ(prepare_again("mine", read_sidecar(cache.path(), "mine").spec),
             "normbench data prepare --again --name mine --text " + path +
                 " --vocabulary 300 --validation-share 0.1");
+}
+
+TEST(Prepare, AVocabularyOfTheUsersOwnKeepsToTheLimit) {
+  const TemporaryFolder f;
+  const std::string path = f.file("mine.txt", "text");
+  expect_words(user_error_of([&] { user_spec("mine", "text", {path}, 10, 0.1); }),
+               {"vocabulary", "10", "259 or more"});
+  EXPECT_NO_THROW(user_spec("mine", "text", {path}, 259, 0.1));
 }
 
 TEST(Prepare, TheAdviceForADamagedSetOfOursNamesIt) {

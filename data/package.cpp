@@ -35,6 +35,10 @@ std::string by_hand_advice(const std::string& package) {
          package + "), then call `normbench data prepare NAME --deb FILE`";
 }
 
+/// Of a file that a person gave with --deb, or of one that was fetched: a reader sees only bytes.
+constexpr const char* kGetItAnew =
+    "get the file anew; one in the cache's downloads folder is fetched again once it is deleted";
+
 /// A libarchive reader over bytes in memory.
 class ArchiveReader {
  public:
@@ -72,7 +76,7 @@ class ArchiveReader {
                      .where = where_,
                      .found = text ? text : "unknown format",
                      .expected = "a Debian package: ar with control.tar and data.tar",
-                     .todo = "delete the file, so that it is fetched again"});
+                     .todo = kGetItAnew});
   }
   std::string where_;
   std::unique_ptr<archive, decltype(&archive_read_free)> reader_{archive_read_new(),
@@ -225,7 +229,7 @@ std::string gunzip(const std::string& bytes, const std::string& where) {
     throw UserError({.what = "a gzip stream is broken",
                      .where = where,
                      .found = "zlib says " + std::to_string(rc),
-                     .todo = "delete the package file, so that it is fetched again"});
+                     .todo = kGetItAnew});
   return out;
 }
 

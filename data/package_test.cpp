@@ -94,6 +94,13 @@ TEST(Package, DamagedFilesAreNamed) {
                {"part.dz"});
 }
 
+TEST(Package, AFileGivenByHandIsNotToBeDeleted) {
+  const TemporaryFolder f;
+  const std::string message = user_error_of(
+      [&] { fetch_package("dict-x", f.path() + "/downloads", f.file("a.txt", "some text")); });
+  expect_words(message, {"a.txt", "a Debian package: ar with control.tar", "get the file anew"});
+}
+
 TEST(Package, TheDictionaryCorpusReadsItsPackageAndWarnsAboutAnotherRevision) {
   const TemporaryFolder f;
   std::string dictionary = "Notices.\n\n";

@@ -261,7 +261,8 @@ bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options)
   for (const auto& input : inputs) s.sources.push_back({{"file", input}});
   workspace.commit(s);
   log_info(request.name + ": " + std::to_string(s.train.tokens) + " training and " +
-           std::to_string(s.validation.tokens) + " validation tokens, used where they lie");
+           std::to_string(s.validation.tokens) + " validation tokens, used where they lie; " +
+           digests_text(s));
   return true;
 }
 

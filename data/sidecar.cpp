@@ -98,6 +98,15 @@ std::string own_source(const Json& spec) {
   return " --llmc-shards" + file_words(files);
 }
 
+Json parse_sidecar(const std::string& path, const std::string& name) {
+  const std::string text = read_file(path);
+  try {
+    return parse_json(text, path);
+  } catch (const UserError& cut) {
+    throw UserError({.what = cut.what(), .todo = prepare_again(name, Json())});
+  }
+}
+
 }  // namespace
 
 std::string dataset_folder(const std::string& cache, const std::string& name) {
@@ -167,7 +176,7 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
                              "` (data of your own: with --name and its source)" +
                              (hint.empty() ? "" : ", or " + hint)});
   }
-  Json json = read_json(path);
+  Json json = parse_sidecar(path, name);
   std::string claimed;
   if (json.is_object() && json.contains("sidecar_digest") && json["sidecar_digest"].is_string()) {
     claimed = json["sidecar_digest"].get<std::string>();
@@ -210,6 +219,11 @@ Sidecar read_sidecar(const std::string& cache, const std::string& name) {
   s.warnings = o.required<std::vector<std::string>>("warnings");
   o.finish();
   return s;
+}
+
+std::string digests_text(const Sidecar& s) {
+  return "digests of the tokens: " + s.train.digest + " (training), " + s.validation.digest +
+         " (validation)";
 }
 
 DigestedFile digest_file(const std::string& folder, const std::string& path) {

@@ -66,8 +66,11 @@ std::string dataset_folder(const std::string& cache, const std::string& name);
 std::string prepare_again(const std::string& name, const Json& spec);
 
 void write_sidecar(const std::string& folder, const Sidecar& sidecar);
-/// Throws UserError: not prepared (with the nearest prepared name), unreadable, edited.
+/// Throws UserError: not prepared (with the nearest prepared name), unreadable, cut, edited.
 Sidecar read_sidecar(const std::string& cache, const std::string& name);
+
+/// "digests of the tokens: <hex> (training), <hex> (validation)": what two preparations compare.
+std::string digests_text(const Sidecar& sidecar);
 
 /// Digests of a file as it lies on disk.
 DigestedFile digest_file(const std::string& folder, const std::string& path);

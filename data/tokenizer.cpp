@@ -77,7 +77,8 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& lines, const Tokenize
                      .found = status.ToString(),
                      .expected = "text with enough different words for " +
                                  std::to_string(options.vocabulary) + " pieces",
-                     .todo = "choose a smaller vocabulary or give more text"});
+                     .todo = "choose a smaller vocabulary or give more text; a larger one when the "
+                             "characters of the text do not fit into it"});
   return Tokenizer(std::move(model), "the tokeniser just trained");
 }
 

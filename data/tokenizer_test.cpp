@@ -70,5 +70,14 @@ TEST(Tokenizer, TooPoorATextIsAnError) {
                {"cannot be trained", "smaller vocabulary"});
 }
 
+TEST(Tokenizer, AVocabularyThatCannotHoldTheCharactersIsAnError) {
+  std::string line;  // 64 characters of two bytes each
+  for (int low = 0x80; low < 0xC0; ++low) line += std::string("\xC3") + static_cast<char>(low);
+  expect_words(user_error_of([&] {
+                 Tokenizer::train({line, line}, {.vocabulary = 270});
+               }),
+               {"cannot be trained", "a larger one"});
+}
+
 }  // namespace
 }  // namespace normbench

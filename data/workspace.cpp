@@ -62,7 +62,8 @@ bool Workspace::already_there(const std::string& spec_digest) const {
         throw UserError({.what = damage});
     log_info("the data set " + name_ + " is prepared already (" +
              std::to_string(sidecar.train.tokens) + " + " +
-             std::to_string(sidecar.validation.tokens) + " tokens): nothing to do");
+             std::to_string(sidecar.validation.tokens) + " tokens): nothing to do; " +
+             digests_text(sidecar));
     return true;
   } catch (const UserError& error) {
     log_warning("the data set " + name_ + " is damaged and is prepared again: " + error.what());

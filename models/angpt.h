@@ -93,9 +93,11 @@ struct AngptOptions {
   }
 
   /// Replaces the zeros that stand for "as in the paper". Throws UserError on a scale that would
-  /// give an infinite factor.
+  /// give an infinite factor or would be without effect.
   void resolve(const ModelSize& size) {
     check_limits(*this, "angpt");
+    if (alpha_scale > 0 && sz_scale > 0)
+      check_unused("s_scale", s_scale, AngptOptions{}.s_scale, "one of the two is left to it");
     const auto set = [](double& value, double paper) { value = value == 0 ? paper : value; };
     const auto d = static_cast<double>(size.width), f = static_cast<double>(size.mlp_width);
     const auto h = static_cast<double>(size.head_width);

@@ -537,6 +537,10 @@ TEST(Models, OptionsWithoutEffectAreErrors) {
       {"gpt_plus", {{"qk_norm", false}, {"g_init", 4.0}}, "g_init"},
       {"gpt_plus", {{"qk_norm", false}, {"g", "per_head"}}, "model_options/g"},
       {"ngpt", {{"lerp", "corrected"}}, "residual_norm"},
+      {"ngpt",
+       {{"s_scale", 0.01}, {"alpha_scale", 0.1}, {"sqk_scale", 0.1}, {"sz_scale", 0.1}},
+       "model_options/s_scale"},
+      {"angpt", {{"s_scale", 0.1}, {"alpha_scale", 0.2}, {"sz_scale", 0.2}}, "s_scale"},
       {"llama_prenorm", {{"qk_norm", "l2"}, {"attention_scale", 0.5}}, "attention_scale"},
       {"deepnorm", {{"rope", false}, {"rope_base", 500.0}}, "rope_base"},
       {"simplegpt", {{"alpha_init", 0.8}}, "alpha_init"},
@@ -547,6 +551,13 @@ TEST(Models, OptionsWithoutEffectAreErrors) {
     EXPECT_NE(said.find("without effect"), std::string::npos) << name << ": " << said;
     EXPECT_NE(said.find(option), std::string::npos) << name << ": " << said;
   }
+}
+
+TEST(Models, AScaleForTheRestActsWhereARestIs) {
+  EXPECT_EQ(message("ngpt", kSmall, {{"s_scale", 0.01}, {"alpha_scale", 0.1}, {"sz_scale", 0.1}}),
+            "no error");
+  EXPECT_EQ(message("angpt", kSmall, {{"s_scale", 0.1}, {"alpha_scale", 0.2}}), "no error");
+  EXPECT_EQ(message("angpt", kSmall, {{"alpha_scale", 0.2}, {"sz_scale", 0.2}}), "no error");
 }
 
 TEST(Models, NumbersOutOfRangeAreErrors) {

@@ -101,6 +101,8 @@ struct NgptOptions {
     if (!lgp) check_unused("lgp_q", lgp_q, NgptOptions{}.lgp_q, "lgp is true");
     if (lerp == "corrected" && residual_norm == "code")  // which norms the sum that is not there
       check_unused("residual_norm", residual_norm, "none", "lerp is \"normalized\"");
+    if (alpha_scale > 0 && sqk_scale > 0 && sz_scale > 0)
+      check_unused("s_scale", s_scale, NgptOptions{}.s_scale, "one of the three is left to it");
     if (s_scale == 0) s_scale = 1 / std::sqrt(static_cast<double>(size.width));
     for (double* scale : {&alpha_scale, &sqk_scale, &sz_scale})
       if (*scale == 0) *scale = s_scale;

@@ -14,7 +14,7 @@ readonly packages=(
   nlohmann-json3-dev libzstd-dev libcli11-dev libfmt-dev libspdlog-dev libsentencepiece-dev libboost-dev libeigen3-dev
   libxxhash-dev libssl-dev libkainjow-mustache-dev libvalijson-dev zlib1g-dev libarchive-dev libgtest-dev
   libbenchmark-dev gnuplot-nox)
-readonly developer_packages=(clang-format-14 shellcheck libopenmpi-dev openmpi-bin)
+readonly developer_packages=(clang-format-14 clang-tidy shellcheck libopenmpi-dev openmpi-bin)
 
 # name | wheel | sha256 | megabytes to fetch. The first three serve every machine, the others the GPU code only.
 readonly wheels_cpu=(
@@ -36,7 +36,8 @@ usage() {
   cat <<'TEXT'
 suite/bootstrap.sh [options]: installs what the build needs and this machine lacks.
   --dry-run        say what would be done, change nothing
-  --developer      also clang-format, shellcheck and OpenMPI (the tests that need them are skipped otherwise)
+  --developer      also clang-format, shellcheck and OpenMPI (the tests that need them are skipped otherwise), and
+                   clang-tidy (for the build preset tidy)
   --no-packages    leave the system's packages alone (you installed them by hand); NORMBENCH_NO_PACKAGES=1 is the same
   --print-preset   print the build preset for this machine, cpu or cuda, and stop
   --help           this text

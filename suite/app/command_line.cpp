@@ -1,9 +1,26 @@
 #include "suite/app/command_line.h"
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
 #include "suite/base/json.h"
 #include "suite/base/names.h"
 
 namespace normbench {
+
+CLI::Validator number_within(const Json& limit) {
+  const auto check = [limit](const std::string& text) -> std::string {
+    char* end = nullptr;
+    double value = std::strtod(text.c_str(), &end);
+    // What is no number is beyond every limit, as NaN is.
+    if (text.empty() || *end != '\0' || !std::isfinite(value))
+      value = std::numeric_limits<double>::quiet_NaN();
+    const auto fault = limit_fault(limit, value);
+    return fault ? "found: \"" + text + "\"; expected: a number, " + fault->expected : "";
+  };
+  return CLI::Validator(check, "", "number");
+}
 
 void refuse_unknown_command(const CLI::App& app) {
   const CLI::App* last = &app;  // the innermost command that was found

@@ -1,7 +1,9 @@
-// What CLI11 leaves to us: empty values and unknown commands.
+// What CLI11 leaves to us: empty values, ranges of numbers, unknown commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
+
+#include "suite/base/limits.h"
 
 namespace normbench {
 
@@ -12,6 +14,10 @@ inline const CLI::Validator kNotEmpty(
       return text.empty() ? "found: \"\"; expected: a value, or no such option" : "";
     },
     "", "not empty");
+
+/// For an option that takes a number: finite, and within a limit of limits.h. CLI11's own ranges
+/// spell the largest double in 300 digits.
+CLI::Validator number_within(const Json& limit);
 
 /// "plan" and "frobnicate" for `normbench plan` and `normbench data frobnicate`: throws UserError
 /// with the nearest command when an argument stands where a command is wanted and none was found.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "suite/app/testing/process.h"
 #include "suite/base/files.h"
@@ -104,12 +105,52 @@ TEST(CommandLine, AnOptionThatWouldBeIgnoredIsAnError) {
   }
 }
 
+TEST(CommandLine, APackageFileForTextThatComesFromNoneIsAnError) {
+  const Checkout checkout;
+  expect_error(checkout.normbench({"data", "prepare", "synthetic", "--deb", "a.txt"}), 2,
+               "comes from no package");
+  expect_error(checkout.normbench({"data", "prepare", "--tier", "smoke", "--only",
+                                   "simplegpt.hessian", "--deb", "a.txt"}),
+               2, "0 names");
+}
+
+TEST(CommandLine, ANumberOutOfRangeIsAShortMessage) {
+  for (const char* value : {"-1", "x", "", "inf"}) {
+    const auto result = normbench({"run", "name", "--checkpoint-seconds", value});
+    expect_error(result, 2,
+                 "--checkpoint-seconds: found: \"" + std::string(value) +
+                     "\"; expected: a number, 0 or more");
+    EXPECT_LT(result.err.size(), 200u) << result.err;
+  }
+}
+
+/// Id and name of the first run that `plan --list` shows in this state.
+std::pair<std::string, std::string> first_run(const ProcessResult& plan, const std::string& state) {
+  std::istringstream lines(plan.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" " + state + " ") == std::string::npos) continue;
+    std::string id;
+    std::istringstream(line) >> id;
+    return {id, line.substr(line.rfind(' ') + 1)};
+  }
+  ADD_FAILURE() << "no run is listed as " << state << "\n" << plan.out << plan.err;
+  return {};
+}
+
 TEST(CommandLine, ThroughputNeedsAStepToTime) {
   expect_error(normbench({"throughput", "run.angpt.convergence.smoke.gcide_1k.angpt.16384.s0",
                           "--steps", "0"}),
-               2, "--steps");
+               2, "--steps: found: \"0\"; expected: a number, 1 or more");
   expect_error(normbench({"throughput", "run.simplegpt.hessian.smoke.hessian_scaling.s0"}), 2,
                "no training steps");
+}
+
+TEST(CommandLine, ThroughputNeedsTheVocabularyOfADataSet) {
+  const Checkout checkout;
+  const auto plan =
+      checkout.normbench({"plan", "--tier", "gpu", "--only", "angpt.convergence", "--list"});
+  expect_error(checkout.normbench({"throughput", first_run(plan, "no data").second}), 2,
+               "is not prepared");
 }
 
 TEST(CommandLine, AnEmptySelectionIsAnErrorWithTheNearestName) {
@@ -134,10 +175,14 @@ TEST(CommandLine, ABudgetThatIsNoWholeNumberOfStepsIsAnErrorBeforeAnythingRuns) 
 
 TEST(CommandLine, AnUnknownArmInAClaimOrARateIsAnError) {
   const Checkout checkout;
-  Json table = checkout.table();
-  table["claims"][0]["challenger"] = "angtp";
-  checkout.set_table(table);
-  expect_error(checkout.normbench({"plan"}), 2, "no such arm");
+  const Json good = checkout.table();
+  Json claim = good, rate = good;
+  claim["claims"][0]["challenger"] = "angtp";
+  rate["tiers"]["smoke"]["settings"]["gcide_1k"]["peak_lr"]["angtp"] = Json::array({{16384, 0.01}});
+  for (const Json& table : {claim, rate}) {
+    checkout.set_table(table);
+    expect_error(checkout.normbench({"plan"}), 2, "no such arm");
+  }
 }
 
 TEST(CommandLine, AMistypedOptionOfAModelIsFoundWithTheNearestOne) {
@@ -214,6 +259,16 @@ TEST(CommandLine, ATableThatCannotBeRunOrJudgedIsAnErrorOfThePlan) {
   }
   checkout.set_table(good);
   EXPECT_EQ(checkout.normbench({"plan", "--tier", "smoke"}).exit_code, 0);
+}
+
+TEST(CommandLine, PublishedNumbersInAnUnknownFormatAreAnError) {
+  const Checkout checkout;
+  const std::string file = checkout.path() + "/baselines/published/angpt.json";
+  Json numbers = read_json(file);
+  numbers["schema"] = "x";
+  write_json(file, numbers);
+  expect_error(checkout.normbench({"plan", "--tier", "smoke", "--only", "angpt.convergence"}), 2,
+               "angpt.json, at /schema");
 }
 
 TEST(CommandLine, ANumberThatJsonCannotHoldIsAnErrorWithItsLine) {
@@ -453,6 +508,68 @@ TEST(CommandLine, PublishingNeverReplacesARecordByOneThatCannotBeBelieved) {
   EXPECT_EQ(read_file(published + "/ledger.json"), good.at(published + "/ledger.json"));
 }
 
+TEST(CommandLine, APublishedRecordThatIsNotWholeIsPassedOver) {
+  const Checkout checkout;
+  const std::string results = checkout.path() + "/results", own = results + "/runs",
+                    published = results + "/published/some.table.smoke/runs";
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  std::filesystem::create_directories(published);
+  std::filesystem::rename(own, published);
+  const std::string record = folders_of(published).front();
+  const std::string name = read_json(record + "/manifest.json").at("name");
+  const auto run = [&] {
+    std::filesystem::remove_all(own);
+    const auto result = checkout.normbench({"run", name});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result;
+  };
+  EXPECT_NE(run().out.find("finished before"), std::string::npos);
+  const auto whole = files_below(record);
+  for (const char* file : {"/manifest.json", "/steps.jsonl.zst", "/summary.json"})
+    for (const char* garbage : {"absent", "[]", "{"}) {
+      if (std::string(file) == "/summary.json" && std::string(garbage) == "absent") continue;
+      if (std::string(garbage) == "absent")
+        std::filesystem::remove(record + file);
+      else
+        write_file_atomically(record + file, garbage);
+      const auto anew = run();
+      EXPECT_EQ(anew.out.find("finished before"), std::string::npos) << file << " " << garbage;
+      EXPECT_NE(anew.err.find("warning: "), std::string::npos) << file << " " << garbage;
+      for (const auto& [path, bytes] : whole) write_file_atomically(path, bytes);
+    }
+}
+
+TEST(CommandLine, BlessingWritesEveryBaselineOrNone) {
+  const Checkout checkout;
+  // Of the tables left, the first is fit and the second has no records.
+  std::filesystem::remove(checkout.path() + "/suite/tables/simplegpt/convergence.json");
+  for (const std::string task : {"scaling", "dominance", "spike", "network", "identities"})
+    for (const std::string seed : {"0", "1"})
+      ASSERT_EQ(
+          checkout.normbench({"run", "run.simplegpt.hessian.smoke.hessian_" + task + ".s" + seed})
+              .exit_code,
+          0)
+          << task;
+  const std::string baselines = checkout.path() + "/baselines/measured",
+                    file = baselines + "/smoke/simplegpt.hessian.json";
+  std::filesystem::remove_all(baselines);
+  const auto bless = [&](const std::string& only) {
+    return checkout.normbench({"bless", "--tier", "smoke", "--only", only, "--reason", "a test"});
+  };
+  expect_error(bless("simplegpt"), 2, "not a set of records");
+  EXPECT_FALSE(std::filesystem::exists(baselines));
+
+  const auto alone = bless("simplegpt.hessian");
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_TRUE(alone.out.starts_with(file + ": class ")) << alone.out;
+  EXPECT_EQ(read_json(file).at("entries").size(), 1u);
+  EXPECT_EQ(bless("simplegpt.hessian").exit_code, 0) << "over the one that is there";
+  for (const auto& left : folders_of(checkout.path() + "/results/cache"))
+    EXPECT_EQ(left.find("bless"), std::string::npos) << left;
+  write_file_atomically(file, "{");
+  expect_error(bless("simplegpt.hessian"), 2, file);
+}
+
 TEST(CommandLine, TuneWritesOnlyRatesThatARunTrainsWith) {
   const Checkout checkout;
   const auto tune = [&](const std::string& tier, const std::string& table,
@@ -472,6 +589,86 @@ TEST(CommandLine, NoRecordsIsAMessageAndNotAnEmptyLedger) {
   const Checkout checkout;
   expect_error(checkout.normbench({"judge", "--tier", "smoke"}), 2,
                "there are no records to judge");
+  const std::string published = checkout.path() + "/results/published/angpt.convergence.cpu/runs";
+  std::filesystem::create_directories(published);
+  expect_error(checkout.normbench({"judge", "--tier", "cpu", "--only", "angpt.convergence"}), 2,
+               "--runs " + published + " judges the published ones");
+}
+
+TEST(CommandLine, ThePlanCountsAPublishedRecordAsFinished) {
+  const Checkout checkout;
+  const auto plan = [&] {
+    return checkout.normbench({"plan", "--tier", "cpu", "--only", "ngpt.lgp", "--list"});
+  };
+  const std::string id = first_run(plan(), "pending").first, results = checkout.path() + "/results";
+  write_json(results + "/published/some.other.cpu/runs/" + id + "/summary.json", Json::object());
+  const auto counted = plan();
+  EXPECT_NE(counted.out.find(" 1 finished, 1 of them published"), std::string::npos) << counted.out;
+  EXPECT_EQ(first_run(counted, "published").first, id);
+  // Half a record of our own: the run goes on with that one.
+  write_json(results + "/runs/" + id + "/manifest.json", Json::object());
+  EXPECT_EQ(first_run(plan(), "pending").first, id);
+}
+
+/// A data set whose sidecar was cut.
+void cut_sidecar(const Checkout& checkout, const std::string& name) {
+  write_file_atomically(checkout.path() + "/results/cache/datasets/" + name + "/dataset.json",
+                        "{\"sch");
+}
+
+TEST(CommandLine, ACutSidecarStopsNeitherPlanNorJudgeNorItsRepair) {
+  const Checkout checkout;
+  Json table = checkout.table();
+  table["tiers"]["smoke"]["settings"]["gcide_1k"]["dataset"] = "synthetic";
+  checkout.set_table(table);
+  const auto call = [&](std::vector<std::string> command) {
+    command.insert(command.end(), {"--tier", "smoke", "--only", "angpt.convergence"});
+    return checkout.normbench(command);
+  };
+  const auto planned = call({"plan", "--list"}),
+             judged = call({"judge", "--claim", "angpt_speed_up"});
+  cut_sidecar(checkout, "synthetic");
+  const auto plan = call({"plan", "--list"}), judge = call({"judge", "--claim", "angpt_speed_up"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(plan.out, planned.out) << "the committed digests name the runs";
+  EXPECT_NE(plan.err.find("normbench data prepare --again synthetic"), std::string::npos)
+      << plan.err;
+  EXPECT_EQ(judge.exit_code, judged.exit_code) << judge.err;
+  EXPECT_EQ(judge.out, judged.out);
+  const auto prepared = call({"data", "prepare"});
+  EXPECT_EQ(prepared.exit_code, 0) << prepared.err;
+  const auto verified = checkout.normbench({"data", "verify", "synthetic"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+}
+
+TEST(CommandLine, VerifyPrintsDigestsAndGoesOnAfterADamagedSidecar) {
+  const Checkout checkout;
+  const auto prepared = checkout.normbench({"data", "prepare", "synthetic"});
+  const Json sidecar =
+      read_json(checkout.path() + "/results/cache/datasets/synthetic/dataset.json");
+  const auto digest = [&](const char* split) {
+    return sidecar.at(split).at("digest").get<std::string>();
+  };
+  const std::string digests = "digests of the tokens: " + digest("train") + " (training), " +
+                              digest("validation") + " (validation)";
+  EXPECT_NE(prepared.err.find(digests), std::string::npos) << prepared.err;
+  cut_sidecar(checkout, "cut");
+  const auto verified = checkout.normbench({"data", "verify"});
+  EXPECT_EQ(verified.exit_code, 1) << verified.err;
+  for (const auto& words :
+       std::vector<std::string>{"cut: not valid JSON", "normbench data prepare --again cut",
+                                "synthetic: whole; " + digests})
+    EXPECT_NE(verified.out.find(words), std::string::npos) << verified.out;
+  expect_error(checkout.normbench({"data", "verify", "synthetik"}), 2,
+               "did you mean \"synthetic\"?");
+}
+
+TEST(CommandLine, EveryPatternOfShardsMatchesAFile) {
+  const Checkout checkout;
+  write_file_atomically(checkout.path() + "/t_train.bin", "tokens");
+  expect_error(checkout.normbench({"data", "prepare", "--name", "mine", "--llmc-shards",
+                                   checkout.path() + "/t_*.bin", checkout.path() + "/nope.bin"}),
+               2, "nope.bin");
 }
 
 TEST(CommandLine, ATableThatOnlyMeasuresNeedsNoText) {
@@ -496,9 +693,53 @@ TEST(CommandLine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
   EXPECT_EQ(roomy.exit_code, 0) << roomy.err;
 }
 
+TEST(CommandLine, OutputThatCannotBeWrittenIsAMachineError) {
+  const Checkout checkout;
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"}, {"plan"}, {"plan", "--list", "--tier", "smoke"}, {"data", "list"}, {"doctor"}};
+  for (auto command : commands) {
+    command.insert(command.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" > /dev/full", kProgram,
+                                     "--root", checkout.path()});
+    expect_error(run_program(command), 3, "machine error: ");
+  }
+}
+
+/// The names in the last line of `normbench doctor`.
+void expect_wanting(const ProcessResult& doctor, const std::vector<std::string>& names) {
+  EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
+  const size_t last = doctor.out.find("can run: nothing, for want of: ");
+  ASSERT_NE(last, std::string::npos) << doctor.out;
+  for (const auto& name : names)
+    EXPECT_NE(doctor.out.find(name, last), std::string::npos) << name << "\n" << doctor.out;
+}
+
+TEST(CommandLine, TheDoctorSaysForWantOfWhatNothingRuns) {
+  const Checkout checkout;
+  write_file_atomically(checkout.path() + "/results", "no folder");
+  // The program without the worker and its registry beside it.
+  const TemporaryFolder programs(TemporaryFolder::kDisk);
+  std::filesystem::copy_file(kProgram, programs.path("normbench"));
+  expect_wanting(run_program({programs.path("normbench"), "--root", checkout.path(), "doctor"}),
+                 {"worker", "registry", "results"});
+}
+
+TEST(CommandLine, TheDoctorLooksAtTheDiskOfTheResults) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
+  const Checkout checkout;
+  const std::string results = checkout.path() + "/results";
+  std::filesystem::create_directories(results);
+  if (::mount("tmpfs", results.c_str(), "tmpfs", 0, "size=256k") != 0)
+    GTEST_SKIP() << "mounting is not allowed here";
+  const auto doctor = checkout.normbench({"doctor"});
+  ::umount(results.c_str());
+  expect_wanting(doctor, {"disk"});
+}
+
 TEST(CommandLine, PlanningStartsInMilliseconds) {
   // Not a timing test: the planner must not have loaded LibTorch, which is what would make it slow.
-  const auto maps = run_program({"/bin/sh", "-c", "ldd " + kProgram});
+  const auto maps = run_program({"/bin/sh", "-c", "ldd \"$0\"", kProgram});
+  ASSERT_EQ(maps.exit_code, 0) << maps.err;
+  EXPECT_NE(maps.out.find("libstdc++"), std::string::npos) << maps.out;
   EXPECT_EQ(maps.out.find("libtorch"), std::string::npos) << maps.out;
 }
 

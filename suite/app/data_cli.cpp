@@ -85,7 +85,8 @@ void add_data_command(CLI::App& app, const std::function<Project()>& project, in
     const Project where = project();
     if (prepare->options.names.empty() && prepare->options.name.empty())
       prepare->options.names = datasets_of(where, prepare->only, prepare->tier);
-    if (prepare->options.names.empty() && prepare->options.name.empty()) {
+    if (prepare->options.names.empty() && prepare->options.name.empty() &&
+        prepare->options.deb.empty()) {
       std::cout << "this selection needs no data set that can be fetched\n";
       return;
     }

@@ -28,21 +28,30 @@ std::vector<std::string> prepared_names(const std::string& cache) {
   return names;
 }
 
-std::vector<std::string> expand(const std::vector<std::string>& patterns) {
+/// A name without a wildcard is a pattern too. One that matches nothing is an error whatever the
+/// others match: shards would be missing without a word.
+std::vector<std::string> files_matching(const std::string& pattern) {
   std::vector<std::string> files;
-  for (const auto& pattern : patterns) {
-    glob_t found{};
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
-      for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-    ::globfree(&found);
-  }
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
+  glob_t found{};
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
   if (files.empty())
     throw UserError({.what = "no file matches",
                      .where = "--llmc-shards",
-                     .found = patterns.empty() ? "" : patterns[0],
+                     .found = pattern,
                      .expected = "llm.c token shards, for example 'data/fineweb_*.bin'"});
+  return files;
+}
+
+std::vector<std::string> expand(const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const auto& pattern : patterns) {
+    const auto found = files_matching(pattern);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }
 
@@ -59,6 +68,24 @@ const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::s
        .found = "\"" + name + "\"",
        .expected = one_of(known),
        .todo = did_you_mean(name, known, "for text of your own: --name NAME --text FILE...")});
+}
+
+void check_package_file(const DataPrepareOptions& o, const std::vector<DatasetSpec>& specs,
+                        const std::string& file) {
+  if (o.deb.empty()) return;
+  const std::string where = "--deb " + o.deb;
+  if (o.names.size() != 1)
+    throw UserError({.what = "a package file belongs to one data set",
+                     .where = where,
+                     .found = std::to_string(o.names.size()) + " names",
+                     .expected = "one name",
+                     .todo = "for example `normbench data prepare gcide_1k --deb " + o.deb + "`"});
+  const DatasetSpec& spec = find_spec(specs, o.names[0], file);
+  if (!spec.options.contains("package"))
+    throw UserError({.what = "the text of this data set comes from no package",
+                     .where = where,
+                     .found = spec.name + ", corpus " + spec.corpus,
+                     .todo = "leave --deb away"});
 }
 
 int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,
@@ -109,6 +136,23 @@ int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,
   return kExitOk;
 }
 
+/// A damaged sidecar is a finding like another, so that the other data sets are verified as well.
+bool is_whole(const std::string& name, const std::string& cache) {
+  try {
+    const auto found = verify_dataset(name, cache);
+    const Sidecar sidecar = read_sidecar(cache, name);
+    if (found.empty()) {
+      std::printf("%s: whole; %s\n", name.c_str(), digests_text(sidecar).c_str());
+      return true;
+    }
+    for (const auto& line : found) std::printf("%s: %s\n", name.c_str(), line.c_str());
+    std::printf("  to do:    %s\n", prepare_again(name, sidecar.spec).c_str());
+  } catch (const UserError& damaged) {
+    std::printf("%s: %s\n", name.c_str(), damaged.what());
+  }
+  return false;
+}
+
 }  // namespace
 
 int data_list(const DataCommandOptions& common) {
@@ -157,12 +201,7 @@ int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) 
   if (!o.name.empty() || !o.text.empty() || !o.jsonl.empty() || !o.llmc_shards.empty() ||
       !o.nanogpt.empty() || !o.megatron.empty())
     return prepare_own(o, prepare, specs);
-  if (!o.deb.empty() && o.names.size() != 1)
-    throw UserError({.what = "a package file belongs to one data set",
-                     .where = "--deb " + o.deb,
-                     .found = std::to_string(o.names.size()) + " names",
-                     .expected = "one name",
-                     .todo = "for example `normbench data prepare gcide_1k --deb " + o.deb + "`"});
+  check_package_file(o, specs, common.specs);
   if (o.names.empty()) {
     for (const auto& spec : specs) prepare_dataset(spec, prepare);
     return kExitOk;
@@ -174,23 +213,17 @@ int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) 
 }
 
 int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names) {
-  const auto all = names.empty() ? prepared_names(common.cache_folder) : names;
+  const auto prepared = prepared_names(common.cache_folder);
+  for (const auto& name : names)  // a wrong name before any work
+    if (!is_one_of(name, prepared)) read_sidecar(common.cache_folder, name);
+  const auto& all = names.empty() ? prepared : names;
   if (all.empty())
     throw UserError({.what = "there is nothing to verify",
                      .where = common.cache_folder + "/datasets",
                      .todo = "run `normbench data prepare`"});
   int code = kExitOk;
-  for (const auto& name : all) {
-    const auto found = verify_dataset(name, common.cache_folder);
-    if (found.empty()) {
-      std::printf("%s: whole\n", name.c_str());
-      continue;
-    }
-    code = kExitCheckRed;
-    for (const auto& line : found) std::printf("%s: %s\n", name.c_str(), line.c_str());
-    std::printf("  what to do: %s\n",
-                prepare_again(name, read_sidecar(common.cache_folder, name).spec).c_str());
-  }
+  for (const auto& name : all)
+    if (!is_whole(name, common.cache_folder)) code = kExitCheckRed;
   return code;
 }
 

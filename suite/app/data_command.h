@@ -33,8 +33,9 @@ struct DataPrepareOptions {
 };
 int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& options);
 
-/// Reads everything again; none: every prepared data set. Exit code 1 when a byte has changed,
-/// naming the byte range.
+/// Reads everything again and prints digests; none: every prepared data set. Exit code 1 when a
+/// byte has changed, naming the byte range, or when a sidecar is damaged: the others are verified
+/// as well. Throws UserError on a name that is not prepared.
 int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names);
 
 }  // namespace normbench

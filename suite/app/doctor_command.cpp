@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "suite/app/required.h"
 
@@ -36,10 +37,54 @@ std::string missing_instructions() {
   return missing;
 }
 
-void say(bool good, const std::string& what, const std::string& detail,
-         const std::string& todo = "") {
-  fmt::print("  {} {:<12} {}\n", good ? "ok     " : "missing", what, detail);
-  if (!good && !todo.empty()) fmt::print("                       to do: {}\n", todo);
+/// One line about what a run or a report needs.
+struct Line {
+  std::string what;
+  bool good;
+  std::string detail, todo = {};
+};
+
+void print(const Line& line) {
+  fmt::print("  {} {:<12} {}\n", line.good ? "ok     " : "missing", line.what, line.detail);
+  if (!line.good && !line.todo.empty()) fmt::print("                       to do: {}\n", line.todo);
+}
+
+/// Itself, or the folder in which it would be made.
+fs::path existing_part(fs::path path) {
+  std::error_code error;
+  while (!fs::exists(fs::symlink_status(path, error)) && path != path.root_path())
+    path = path.parent_path();
+  return path;
+}
+
+/// Without these nothing runs.
+std::vector<Line> needed(const Project& project, double memory_gib, double free_gb) {
+  const std::string missing = missing_instructions();
+  const fs::path results = existing_part(project.results());
+  std::error_code error;
+  const bool writable =
+      fs::is_directory(results, error) && ::access(results.c_str(), W_OK | X_OK) == 0;
+  return {
+      {"instructions", missing.empty(), missing.empty() ? "x86-64-v3 or better" : "no " + missing,
+       "another machine"},
+      {"disk", free_gb > 3, fmt::format("{:.0f} GB free, 3 GB wanted", free_gb), "free some space"},
+      {"memory", memory_gib > 3, fmt::format("{:.0f} GiB, 3 GiB wanted", memory_gib)},
+      {"worker", fs::exists(project.worker()), project.worker(),
+       "build the target normbench_worker"},
+      {"registry", fs::exists(project.registry()), project.registry(),
+       "build the target normbench_worker"},
+      {"results", writable,
+       writable ? "writable" : results.string() + " is no folder that can be written to",
+       "chown or chmod it"}};
+}
+
+/// The tiers, or the names of what is missing.
+std::string can_run(const std::vector<Line>& lines) {
+  std::string missing;
+  for (const auto& line : lines)
+    if (!line.good) missing += (missing.empty() ? "" : ", ") + line.what;
+  if (!missing.empty()) return "nothing, for want of: " + missing;
+  return gpu_present() ? "smoke, cpu, gpu" : "smoke, cpu";
 }
 
 bool program_present(const char* name) {
@@ -83,30 +128,19 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
   ::sysinfo(&memory);
   const double memory_gib = static_cast<double>(memory.totalram) * memory.mem_unit / (1 << 30);
   std::error_code error;
-  const auto space = fs::space(project.root, error);
+  const auto space = fs::space(existing_part(project.results()), error);
   const double free_gb = error ? 0 : static_cast<double>(space.available) / 1e9;
-  fmt::print(
-      "machine: {}, {} cores, {:.0f} GiB memory, {:.0f} GB free on the disk of the checkout\n",
-      cpu_line("model name"), std::thread::hardware_concurrency(), memory_gib, free_gb);
-  const std::string missing = missing_instructions();
-  say(missing.empty(), "instructions", missing.empty() ? "x86-64-v3 or better" : "no " + missing,
-      "another machine");
-  say(free_gb > 3, "disk", fmt::format("{:.0f} GB free, 3 GB wanted", free_gb), "free some space");
-  say(memory_gib > 3, "memory", fmt::format("{:.0f} GiB, 3 GiB wanted", memory_gib));
-  say(fs::exists(project.worker()), "worker", project.worker(),
-      "build the target normbench_worker");
-  say(fs::exists(project.registry()), "registry", project.registry(),
-      "build the target normbench_worker");
-  const bool writable = ::access(project.root.c_str(), W_OK) == 0;
-  say(writable, "results", writable ? "writable" : "the checkout is not writable",
-      "chown or chmod it");
-  say(program_present("gnuplot"), "gnuplot", "plots of the report", "apt-get install gnuplot-nox");
-  say(program_present("apt-get"), "apt-get", "fetches the default corpora",
-      "give the packages by hand: normbench data prepare --deb");
-  say(gpu_present(), "gpu",
-      gpu_present() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here");
-  fmt::print("can run: {}\n",
-             missing.empty() ? (gpu_present() ? "smoke, cpu, gpu" : "smoke, cpu") : "nothing");
+  fmt::print("machine: {}, {} cores, {:.0f} GiB memory, {:.0f} GB free for results\n",
+             cpu_line("model name"), std::thread::hardware_concurrency(), memory_gib, free_gb);
+  const auto lines = needed(project, memory_gib, free_gb);
+  for (const auto& line : lines) print(line);
+  print({"gnuplot", program_present("gnuplot"), "plots of the report",
+         "apt-get install gnuplot-nox"});
+  print({"apt-get", program_present("apt-get"), "fetches the default corpora",
+         "give the packages by hand: normbench data prepare --deb"});
+  print({"gpu", gpu_present(),
+         gpu_present() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here"});
+  fmt::print("can run: {}\n", can_run(lines));
   return kExitOk;
 }
 

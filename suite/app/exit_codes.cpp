@@ -1,17 +1,36 @@
 #include "suite/app/exit_codes.h"
 
-#include <filesystem>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 namespace normbench {
+namespace {
+
+/// What was printed is the result of most commands. std::cout writes into stdout's buffer, and
+/// nobody looks at the file behind it before the process ends.
+void flush_output() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return;
+  throw MachineError({.what = "the output cannot be written",
+                      .where = "standard output",
+                      .found = errno != 0 ? std::strerror(errno) : ""});
+}
+
+}  // namespace
 
 int exit_code_of(const std::function<int()>& body) {
   const auto say = [](const char* kind, const std::exception& e) {
     std::cerr << kind << e.what() << std::endl;
   };
   try {
-    return body();
+    const int code = body();
+    flush_output();
+    return code;
   } catch (const UserError& e) {
     say("error: ", e);
     return kExitWrongUse;
@@ -24,7 +43,7 @@ int exit_code_of(const std::function<int()>& body) {
   } catch (const std::bad_alloc& e) {
     std::cerr << "machine error: out of memory\n";
     return kExitMachine;
-  } catch (const std::filesystem::filesystem_error& e) {
+  } catch (const std::system_error& e) {  // of std::filesystem, of fmt::print into a full disk
     say("machine error: ", e);
     return kExitMachine;
   } catch (const std::exception& e) {

@@ -2,10 +2,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -15,6 +17,7 @@
 #include "suite/app/required.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
+#include "suite/judge/baseline.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"
@@ -52,16 +55,22 @@ std::string why_not_here(const PlannedTier& planned) {
 }
 
 /// No ledger: nobody has run anything, which is an error where somebody could have.
-int nothing_to_judge(const Plan& plan, const std::string& runs_folder) {
+int nothing_to_judge(const Project& project, const Plan& plan, const std::string& runs_folder) {
   std::string text;
   for (const auto& planned : plan.tiers()) {
     const std::string why = why_not_here(planned);
-    if (why.empty())
-      throw UserError({.what = "there are no records to judge",
-                       .where = runs_folder,
-                       .todo = "./run_all.sh --tier " + planned.tier->name + " --only " +
-                               planned.table->paper + "." + planned.table->name +
-                               " trains them; --runs names another folder"});
+    if (why.empty()) {
+      const std::string published =
+          project.published(planned.table->paper, planned.table->name, planned.tier->name) +
+          "/runs";
+      const bool other = std::filesystem::exists(published) && published != runs_folder;
+      throw UserError(
+          {.what = "there are no records to judge",
+           .where = runs_folder,
+           .todo = "./run_all.sh --tier " + planned.tier->name + " --only " + planned.table->paper +
+                   "." + planned.table->name + " trains them; --runs " +
+                   (other ? published + " judges the published ones" : "names another folder")});
+    }
     text += "skipped: " + planned.table->paper + "." + planned.table->name + ", tier " +
             planned.tier->name + ", has no records, and " + why + "\n";
   }
@@ -100,6 +109,40 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
+/// Where baselines stand until all of them are made; goes with its owner.
+class Drafts {
+ public:
+  explicit Drafts(const Project& project)
+      : folder_(project.cache() + "/bless." + std::to_string(::getpid())) {}
+  ~Drafts() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Drafts(const Drafts&) = delete;
+  Drafts& operator=(const Drafts&) = delete;
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+/// A baseline that is not written yet, and what is said when it is.
+struct Blessed {
+  std::string file, bytes, text;
+};
+
+Blessed blessed(const Project& project, const JudgeInput& input, const std::string& runs_folder,
+                const BlessOptions& options, const Drafts& drafts) {
+  const std::string file = baseline_path(input, project.baselines()),
+                    draft = baseline_path(input, drafts.folder());
+  if (std::filesystem::exists(file)) {
+    read_baseline(input, file);  // what is wrong with it is said of the file, not of its copy
+    write_file_atomically(draft, read_file(file));
+  }
+  const std::string text = bless(input, runs_folder, draft, options);
+  return {file, read_file(draft), file + text.substr(draft.size())};
+}
+
 }  // namespace
 
 int judge_command(const Project& project, const JudgeCommand& request) {
@@ -108,7 +151,7 @@ int judge_command(const Project& project, const JudgeCommand& request) {
   if (!request.claim.empty() || !request.regression_arm.empty())
     return check_command(project, only_one(plan), request);
   const auto all = ledgers(project, plan, runs);
-  if (all.empty()) return nothing_to_judge(plan, runs);
+  if (all.empty()) return nothing_to_judge(project, plan, runs);
   for (const auto& ledger : all) std::cout << ledger_text(ledger) << "\n";
   if (!request.json_file.empty()) write_json(request.json_file, all);
   return kExitOk;
@@ -120,7 +163,7 @@ int report_command(const Project& project, const JudgeCommand& request) {
   const std::string out =
       request.out.empty() ? project.results() + "/report/index.html" : request.out;
   const auto all = ledgers(project, plan, runs);
-  if (all.empty()) return nothing_to_judge(plan, runs);
+  if (all.empty()) return nothing_to_judge(project, plan, runs);
   write_report(all, out);
   std::cout << "written: " << out << "\n";
   return kExitOk;
@@ -163,11 +206,16 @@ int bless_command(const Project& project, const BlessCommand& request) {
   options.commit = output_of("git -C '" + project.root + "' rev-parse --short HEAD");
   options.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string runs = runs_of(project, request.runs_folder);
+  const Drafts drafts(project);
+  std::vector<Blessed> all;
   for (const auto& planned : plan.tiers()) {
     run_missing_canaries(project, planned,
                          [&](const PlannedRun& run) { return has_record(run, runs); });
-    const JudgeInput input = judge_input(project, planned);
-    std::cout << bless(input, runs, baseline_path(input, project.baselines()), options) << "\n";
+    all.push_back(blessed(project, judge_input(project, planned), runs, options, drafts));
+  }
+  for (const auto& baseline : all) {
+    write_file_atomically(baseline.file, baseline.bytes);
+    std::cout << baseline.text << "\n";
   }
   return kExitOk;
 }

@@ -27,8 +27,8 @@ struct BlessCommand {
   std::string tier, only, reason;
   std::string runs_folder;  // "": results/runs
 };
-/// Writes baselines. Canaries that are not known are run first: records of another build are
-/// refused.
+/// Writes baselines: all that are selected, or none when one of them cannot be made. Canaries that
+/// are not known are run first: records of another build are refused.
 int bless_command(const Project& project, const BlessCommand& request);
 
 }  // namespace normbench

@@ -59,7 +59,7 @@ int run(int argc, char** argv) {
   run_app
       ->add_option("--checkpoint-seconds", run.checkpoint_seconds,
                    "a checkpoint at least this often; 0: every step")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_within(at_least(0)))
       ->capture_default_str();
   run_app->add_flag("--keep-checkpoints", run.keep_checkpoints,
                     "keep the last two when the run is finished");
@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
                    "name or id of a run, as `normbench plan --list` prints it")
       ->required();
   throughput_app->add_option("--steps", throughput.steps, "timed steps")
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(at_least(1)))
       ->capture_default_str();
   throughput_app->callback([&] { code = throughput_command(project(), throughput); });
 

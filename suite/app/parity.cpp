@@ -9,6 +9,7 @@
 #include "models/model.h"
 #include "suite/app/parity_case.h"
 #include "suite/base/errors.h"
+#include "suite/base/interrupt.h"
 
 namespace normbench {
 
@@ -69,14 +70,22 @@ std::string parity_text(const ParityReport& report) {
 
 int run_parity(const std::vector<std::string>& files) {
   int exit_code = kExitOk;
+  const auto refuse = [&](const std::string& file, const std::string& why) {
+    std::cout << file << ": ERROR\n" << why << "\n";
+    exit_code = kExitWrongUse;
+  };
   for (const auto& file : files) {
+    stop_if_interrupted();
     try {
       const auto report = check_parity(file);
       std::cout << parity_text(report);
       if (!report.passed()) exit_code = std::max<int>(exit_code, kExitCheckRed);
     } catch (const UserError& error) {
-      std::cout << file << ": ERROR\n" << error.what() << "\n";
-      exit_code = kExitWrongUse;
+      refuse(file, error.what());
+    } catch (const std::exception& error) {
+      // A shape or a token that LibTorch refuses; what follows the first line is its own trace.
+      const std::string text = error.what();
+      refuse(file, text.substr(0, text.find('\n')));
     }
   }
   return exit_code;

@@ -31,7 +31,8 @@ ParityReport check_parity(const std::string& path);
 std::string parity_text(const ParityReport& report);
 
 /// Checks and prints every file. Returns an exit code of suite/base/errors.h: 0, 1 when a
-/// comparison fails, 2 when a file is wrong (the others are still checked).
+/// comparison fails, 2 when a file is wrong in any way (the others are still checked). Throws
+/// Interrupted between two files.
 int run_parity(const std::vector<std::string>& files);
 
 }  // namespace normbench

@@ -71,6 +71,13 @@ ParityCase::ParityCase(const std::string& path) : file_(path) {
   tolerance_ = tolerance.get<double>();
 }
 
+double ParityCase::num_elements() const {
+  double sum = 0;
+  for (const auto& [name, entry] : file_.tensors())
+    sum += static_cast<double>(entry.num_elements());
+  return sum;
+}
+
 std::vector<std::string> ParityCase::names_after(const std::string& prefix) const {
   std::vector<std::string> names;
   for (const auto& [name, entry] : file_.tensors())

@@ -29,6 +29,8 @@ class ParityCase {
   JsonObject config() const { return JsonObject(config_, file_.path(), "/config"); }
 
   bool has(const std::string& name) const { return file_.tensors().count(name) != 0; }
+  /// Of all tensors of the file together.
+  double num_elements() const;
   /// Names that start with `prefix`, without it.
   std::vector<std::string> names_after(const std::string& prefix) const;
   /// A tensor of the file as fp64 (or int64), and marks it as read. Throws UserError when it is

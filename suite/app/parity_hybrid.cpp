@@ -2,6 +2,8 @@
 // bare mixers, and the weight constraint. Single pieces are taken out of a model of one layer.
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -346,6 +348,35 @@ void leave_out_unused(Hybrid& what) {
   if (!what.options.value("fngpt", false)) drop({"norm_eps"});
 }
 
+/// The matrices of every mixer, and the embedding. An option of a wrong type counts as 0: the model
+/// refuses it by name.
+double least_parameters(const Hybrid& what) {
+  const auto option = [&](const char* name) {
+    const auto found = what.options.find(name);
+    return found != what.options.end() && found->is_number() ? std::max(found->get<double>(), 0.0)
+                                                             : 0.0;
+  };
+  const double width = size_or_zero(what.size.width),
+               heads = size_or_zero(what.size.num_heads) * size_or_zero(what.size.head_width),
+               inner = option("ssm_heads") * option("ssm_head_width"),
+               groups = 2 * option("num_groups") * option("d_state");
+  const std::map<char, double> of_letter = {
+      {'M', width * (3 * inner + groups) + (inner + groups) * option("conv_width")},
+      {'E', width * (option("num_experts") * (1 + 2 * option("expert_width")) +
+                     2 * option("shared_width"))},
+      {'*', width * 2 * heads},
+      {'-', width * 2 * size_or_zero(what.size.mlp_width)}};
+  // The model mamba2 has no pattern and no other layer.
+  const auto pattern = what.options.value("pattern", std::string("M"));
+  double of_pattern = 0;
+  for (const char letter : pattern)
+    if (const auto found = of_letter.find(letter); found != of_letter.end())
+      of_pattern += found->second;
+  const double layers = size_or_zero(what.size.num_layers);
+  return width * size_or_zero(what.size.vocabulary) +
+         std::floor(layers / std::max(1.0, static_cast<double>(pattern.size()))) * of_pattern;
+}
+
 struct Reader {
   const char* model;
   void (*read)(ParityCase& golden, const JsonObject& config, Hybrid& what);
@@ -365,6 +396,7 @@ std::string check_hybrid_parity(ParityCase& golden) {
   for (const auto& reader : kReaders)
     if (golden.kind() == reader.model) reader.read(golden, config, what);
   leave_out_unused(what);
+  require_parameters(golden, least_parameters(what));
 
   const auto model = find_model(what.model).make(what.size, JsonObject(what.options, "config"));
   model->reset_parameters(0);

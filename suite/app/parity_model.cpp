@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include <sstream>
+
 #include "models/angpt_folded.h"
 #include "models/decoder.h"
 #include "models/layers.h"
@@ -10,6 +12,15 @@
 #include "optim/optimizer.h"
 
 namespace normbench {
+
+void require_parameters(const ParityCase& golden, double num_parameters) {
+  if (num_parameters <= golden.num_elements()) return;
+  std::ostringstream found, expected;
+  found << "sizes of at least " << num_parameters << " parameters";
+  expected << "at most " << golden.num_elements() << ", as many numbers as the file holds";
+  golden.config().fail("", "the file cannot hold a model of these sizes", found.str(),
+                       expected.str());
+}
 
 void require_shape(const std::string& name, const torch::Tensor& found, at::IntArrayRef expected) {
   if (found.sizes() == expected) return;
@@ -85,19 +96,27 @@ void check_folding(ParityCase& golden, Model& model, const torch::Tensor& tokens
   golden.expect("folded.out.logits", folded.logits(tokens));
 }
 
+/// Embedding, W_q, W_o and two matrices of the MLP: every architecture has them.
+double least_parameters(const ModelSize& size) {
+  const double inner = size_or_zero(size.num_heads) * size_or_zero(size.head_width);
+  return size_or_zero(size.width) *
+         (size_or_zero(size.vocabulary) +
+          size_or_zero(size.num_layers) * 2 * (inner + size_or_zero(size.mlp_width)));
+}
+
 }  // namespace
 
 std::string check_model_parity(ParityCase& golden) {
   const auto what = read_parity_model(golden);
+  const auto tokens = golden.input("input.tokens"), targets = golden.input("input.targets");
+  require_shape("input.tokens", tokens, {what.batch, what.size.context});
+  require_shape("input.targets", targets, {what.batch, what.size.context});
+  require_parameters(golden, least_parameters(what.size));
   const auto model = find_model(what.name).make(what.size, JsonObject(what.options, "config"));
   model->to(torch::kDouble);
   model->set_compute_type(torch::kDouble);
   const auto groups = model->parameter_groups();
   load_parameters(golden, groups);
-
-  const auto tokens = golden.input("input.tokens"), targets = golden.input("input.targets");
-  require_shape("input.tokens", tokens, {what.batch, what.size.context});
-  require_shape("input.targets", targets, {what.batch, what.size.context});
   if (what.hessian) {
     check_network_hessian(golden, dynamic_cast<Decoder&>(*model), tokens, targets);
     return "hessian of " + what.name;

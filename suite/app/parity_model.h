@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct ParityModel {
 /// it does not know.
 ParityModel read_parity_model(ParityCase& golden);
 
+/// Throws UserError when a model that has at least `num_parameters` is larger than the whole file,
+/// which holds each of them: it would take all memory before its first shape is compared. In
+/// floating point, so that sizes without sense do not overflow.
+void require_parameters(const ParityCase& golden, double num_parameters);
+/// A size that no model has counts as 0: the model refuses it by name.
+inline double size_or_zero(int64_t size) { return static_cast<double>(std::max<int64_t>(size, 0)); }
 /// Throws UserError unless a tensor of the file has the shape that its config says.
 void require_shape(const std::string& name, const torch::Tensor& found, at::IntArrayRef expected);
 /// Sets every weight to the file's param.<name>.

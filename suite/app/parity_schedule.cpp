@@ -53,6 +53,8 @@ Choice read_choice(const JsonObject& config, int64_t steps) {
 std::string check_one(ParityCase& golden, const JsonObject& config) {
   const auto steps = config.required<int64_t>("steps"),
              warmup = config.required<int64_t>("warmup_steps");
+  if (const auto rates = golden.tensor("out.lr").numel(); rates != steps)
+    config.fail("steps", "out.lr has another length", std::to_string(steps), std::to_string(rates));
   const double peak = config.required<double>("lr_max"), floor = config.required<double>("lr_min");
   const auto reference = config.object("reference");
   require_value<std::string>(reference, "schedule", "cosine");

@@ -18,6 +18,7 @@
 #include "suite/base/errors.h"
 #include "suite/base/json.h"
 #include "suite/base/safetensors.h"
+#include "suite/base/testing/interrupted.h"
 #include "suite/base/testing/temporary_folder.h"
 
 namespace normbench {
@@ -471,6 +472,56 @@ TEST(Parity, ExitCodesSayAgreesDiffersWrongFile) {
   const auto printed = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(printed.find("FAIL"), std::string::npos);
   EXPECT_NE(printed.find("out.half "), std::string::npos);
+}
+
+// What no part of parity foresees, and sizes that no memory holds.
+TEST(Parity, AFileThatCannotBeComputedIsAnErrorOfItsOwnAndTheNextIsCompared) {
+  const auto reshape = [](const std::string& name, const std::vector<int64_t>& shape) {
+    return [=](Copy& c) { c.tensors.at(name).shape = shape; };
+  };
+  const auto size = [](const std::string& pointer, const Json& value) {
+    return [=](Copy& c) { c.set_config(pointer, value); };
+  };
+  const auto token = [](Copy& c) { c.tensors.at("input.tokens").values<int64_t>()[0] = -5; };
+  const auto flat = [](const std::string& file, const std::string& name) {
+    return std::vector<int64_t>{
+        static_cast<int64_t>(Copy(kFolder + file + ".safetensors").tensors.at(name).size())};
+  };
+  const std::tuple<const char*, std::function<void(Copy&)>, const char*> cases[] = {
+      {"gpt_plus", token, ""},
+      {"op-norms", reshape("input.x", flat("op-norms", "input.x")), ""},
+      {"op-norms", reshape("input.cotangent", flat("op-norms", "input.cotangent")), ""},
+      {"op-norms",
+       [](Copy& c) {
+         c.tensors.at("param.gain") = {"F64", {3}, std::string(24, '\0')};
+       },
+       ""},
+      {"gpt_plus", size("/n_layers", 1000000000), "cannot hold a model of these sizes"},
+      {"gpt_plus", size("/d_model", 1000000000000), "cannot hold a model of these sizes"},
+      {"gpt_plus", size("/T", 1000000000000), "does not have the shape"},
+      {"llama_prenorm-half", size("/d_ff", 1000000000000), "cannot hold a model of these sizes"},
+      {"mamba2-lm", size("/n_layers", 1000000000), "cannot hold a model of these sizes"},
+      {"moe_sigmoid-relu2", size("/n_experts", 1000000000), "cannot hold a model of these sizes"},
+      {"schedule-linear", size("/steps", 1000000000000), "out.lr has another length"}};
+  const std::string good = kFolder + "op-rope.safetensors";
+  for (const auto& [file, damage, words] : cases) {
+    Copy copy(kFolder + file + ".safetensors");
+    damage(copy);
+    const std::string bad = copy.write();
+    ::testing::internal::CaptureStdout();
+    const int code = run_parity({bad, good});
+    const auto printed = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(code, kExitWrongUse) << file << "\n" << printed;
+    EXPECT_NE(printed.find(bad + ": ERROR\n"), std::string::npos) << printed;
+    EXPECT_NE(printed.find(words), std::string::npos) << printed;
+    EXPECT_NE(printed.find(good + ": op rope"), std::string::npos) << printed;
+    EXPECT_EQ(printed.find("Exception raised"), std::string::npos) << printed;
+  }
+}
+
+TEST(Parity, ASignalEndsItBetweenTwoFiles) {
+  EXPECT_EXIT(testing::run_after_a_signal([] { run_parity({"/nowhere.safetensors"}); }),
+              ::testing::ExitedWithCode(kExitInterrupted), "");
 }
 
 }  // namespace

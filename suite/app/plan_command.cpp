@@ -13,13 +13,16 @@
 namespace normbench {
 namespace {
 
-void print_list(const PlannedTier& planned, const Estimate& estimate) {
+std::string state_of(const Project& project, const PlannedRun& run, const Estimate& estimate) {
+  if (run.run_id.empty()) return "no data";
+  if (estimate.finished(run.run_id)) return "finished";
+  return adoptable_record(project, run).empty() ? "pending" : "published";
+}
+
+void print_list(const Project& project, const PlannedTier& planned, const Estimate& estimate) {
   for (const auto& run : planned.runs)
-    fmt::print("  {:16} {:8} {}\n", run.run_id.empty() ? "-" : run.run_id,
-               run.run_id.empty()              ? "no data"
-               : estimate.finished(run.run_id) ? "finished"
-                                               : "pending",
-               run.name);
+    fmt::print("  {:16} {:9} {}\n", run.run_id.empty() ? "-" : run.run_id,
+               state_of(project, run, estimate), run.name);
 }
 
 /// The smallest speed-up that a paired comparison with this many seeds can tell from none.
@@ -52,11 +55,13 @@ int plan_command(const Project& project, const PlanCommand& request) {
   double all_left = 0;
   std::set<std::string> counted;  // a run that several tables share is done once
   for (const auto& planned : plan.tiers()) {
-    int done = 0, without_data = 0, measured_runs = 0;
+    int done = 0, published = 0, without_data = 0, measured_runs = 0;
     double left = 0;
     for (const auto& run : planned.runs) {
-      without_data += run.run_id.empty();
-      if (!run.run_id.empty() && estimate.finished(run.run_id)) {
+      const std::string state = state_of(project, run, estimate);
+      without_data += state == "no data";
+      published += state == "published";
+      if (state == "finished" || state == "published") {
         ++done;
       } else if (counted.insert(run.run_id.empty() ? run.name : run.run_id).second) {
         bool measured = false;
@@ -67,6 +72,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
     all_left += left;
     fmt::print("{}.{} {}: {} runs, {} finished", planned.table->paper, planned.table->name,
                planned.tier->name, planned.runs.size(), done);
+    if (published > 0) fmt::print(", {} of them published", published);
     if (left > 0)
       fmt::print(", {} left on one {} ({})", duration_text(left),
                  planned.tier->device == "cuda" ? "GPU" : "core",
@@ -75,7 +81,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
     if (without_data > 0)
       fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
     print_power(planned);
-    if (request.list) print_list(planned, estimate);
+    if (request.list) print_list(project, planned, estimate);
   }
   fmt::print("{}\n", all_left > 0 ? "together " + duration_text(all_left) + " left"
                                   : "nothing left to train");

@@ -13,6 +13,7 @@
 #include "suite/app/canaries.h"
 #include "suite/app/plan_checks.h"
 #include "suite/app/token_cost.h"
+#include "suite/base/log.h"
 #include "suite/base/names.h"
 
 namespace normbench {
@@ -30,13 +31,25 @@ fs::path root_above(fs::path folder) {
   return {};
 }
 
+/// The sidecar of a prepared data set. A damaged one is a warning and no error: planning must go on
+/// without it, as the command that prepares the data set anew plans too.
+std::optional<Sidecar> whole_sidecar(const Project& project, const std::string& name) {
+  if (!fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) return std::nullopt;
+  try {
+    return read_sidecar(project.cache(), name);
+  } catch (const UserError& e) {
+    static std::set<std::string> said;  // it is asked for again for every table
+    if (said.insert(name).second)
+      log_warning("the data set " + name + " counts as not prepared: " + e.what());
+    return std::nullopt;
+  }
+}
+
 /// A prepared data set says who it is; before it is prepared the committed digests do
 /// (suite/tables/data.json).
 std::optional<DatasetIdentity> dataset_identity(const Project& project, const std::string& name) {
-  if (fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) {
-    const Sidecar sidecar = read_sidecar(project.cache(), name);
-    return DatasetIdentity{sidecar.vocabulary, sidecar.train.digest, sidecar.validation.digest};
-  }
+  if (const auto sidecar = whole_sidecar(project, name))
+    return DatasetIdentity{sidecar->vocabulary, sidecar->train.digest, sidecar->validation.digest};
   for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
     if (spec.name == name && spec.expected)
       return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest,
@@ -55,10 +68,9 @@ std::map<std::string, double> unigram_entropies(const Project& project,
   for (const auto& run : planned.runs)
     if (!run.dataset.empty()) used.insert(run.dataset);
   for (const auto& name : used) {
-    if (!fs::exists(dataset_folder(project.cache(), name) + "/dataset.json")) continue;
-    const Sidecar sidecar = read_sidecar(project.cache(), name);
-    if (sidecar.unigram_entropy_nats > 0)  // shards used where they lie are not counted
-      entropies[sidecar.train.digest] = sidecar.unigram_entropy_nats;
+    const auto sidecar = whole_sidecar(project, name);
+    if (sidecar && sidecar->unigram_entropy_nats > 0)  // shards used where they lie are not counted
+      entropies[sidecar->train.digest] = sidecar->unigram_entropy_nats;
   }
   return entropies;
 }
@@ -68,6 +80,16 @@ std::vector<std::string> dataset_names(const Project& project) {
   for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
     names.push_back(spec.name);
   return names;
+}
+
+/// What a paper printed; nothing where no file has numbers of it.
+Json published_numbers(const std::string& file) {
+  if (!fs::exists(file)) return Json::object();
+  const Json json = read_json(file);
+  const JsonObject o(json, file);
+  if (o.required<std::string>("schema") != "normbench-published-1")
+    o.fail("schema", "unknown schema", json["schema"].dump(), "\"normbench-published-1\"");
+  return json;
 }
 
 std::string size_text(const Json& size) {
@@ -172,10 +194,10 @@ JudgeInput claims_input(const Project& project, const PlannedTier& planned) {
   input.source = table.source;
   input.claims = table.claims;
   input.peak_lr_source = planned.tier->peak_lr_source;
+  input.untuned_arms = planned.tier->untuned_arms;
   input.deviations = table.deviations;
   input.not_tested = table.not_tested;
-  const std::string published = project.baselines() + "/published/" + table.paper + ".json";
-  input.published = fs::exists(published) ? read_json(published) : Json::object();
+  input.published = published_numbers(project.baselines() + "/published/" + table.paper + ".json");
   for (const auto& arm : table.arms)
     input.arms.push_back({arm.name, arm.label, arm.note, arm.warning});
   for (const auto& m : planned.tier->measurements) {
@@ -213,6 +235,15 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned) {
 
 bool has_record(const PlannedRun& run, const std::string& runs_folder) {
   return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
+}
+
+std::string adoptable_record(const Project& project, const PlannedRun& run) {
+  if (run.run_id.empty() || fs::exists(project.runs() + "/" + run.run_id + "/manifest.json"))
+    return "";
+  std::error_code absent;
+  for (const auto& report : fs::directory_iterator(project.published(), absent))
+    if (has_record(run, report.path() / "runs")) return report.path() / "runs" / run.run_id;
+  return "";
 }
 
 bool any_record(const PlannedTier& planned, const std::string& runs_folder) {

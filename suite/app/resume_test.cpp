@@ -176,6 +176,64 @@ TEST_F(Resume, AnInterruptedRunSaysSoAndGoesOnToTheSameBits) {
   EXPECT_EQ(bits(summary(runs, config)), undisturbed(config));
 }
 
+TEST_F(Resume, AnInterruptedValidationGoesOnFromTheLastCheckpoint) {
+  const std::string runs = folder_->path() + "/validation";
+  Json config = config_;
+  config["token_budget"] = 2 * 8 * 32;
+  // A second of validation after the last step, in 500 batches.
+  config["size"]["num_layers"] = 8;
+  config["micro_batch_sequences"] = 1;
+  config["validation_tokens"] = 500 * 32;
+  const std::string folder = runs + "/" + run_id_of(config),
+                    checkpoint = folder + "/checkpoint_000000000001.safetensors";
+  const pid_t pid = start_program(command(runs, config));
+  const auto start = std::chrono::steady_clock::now();
+  while (!std::filesystem::exists(checkpoint) &&
+         std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  // In the second step or in the validation: the signal does not end the steps any more.
+  ::kill(pid, SIGINT);
+  EXPECT_EQ(wait_for(pid), 130);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/summary.json"));
+  ASSERT_TRUE(std::filesystem::exists(checkpoint));
+
+  const auto rest = run_program(command(runs, config));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_NE((rest.out + rest.err).find("goes on at step 2 of 2"), std::string::npos) << rest.err;
+  EXPECT_EQ(bits(summary(runs, config)), undisturbed(config));
+}
+
+/// Has the process replaced what a SIGINT does by default?
+bool hears_signals(pid_t pid) {
+  std::error_code gone;
+  const std::string file = "/proc/" + std::to_string(pid) + "/status";
+  if (!std::filesystem::exists(file, gone)) return false;
+  const std::string status = read_file(file);
+  const size_t at = status.find("SigCgt:");
+  return at != std::string::npos &&
+         (std::stoull(status.substr(at + 7), nullptr, 16) >> (SIGINT - 1)) % 2 == 1;
+}
+
+TEST_F(Resume, ASignalEndsATimingOfSteps) {
+  const pid_t pid = start_program({NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--steps",
+                                   "5000", "--config", canonical(config_)});
+  const auto start = std::chrono::steady_clock::now();
+  while (!hears_signals(pid) && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  ::kill(pid, SIGINT);
+  EXPECT_EQ(wait_for(pid), 130);
+}
+
+TEST_F(Resume, AModelThatNoMemoryHoldsIsAnErrorOfTheMachine) {
+  Json config = config_;
+  config["size"]["vocabulary"] = int64_t{1} << 50;  // more bytes than addresses
+  const auto result = run_program({NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--steps",
+                                   "1", "--config", canonical(config)});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_NE(result.err.find("machine error: out of memory"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("Exception raised"), std::string::npos) << result.err;
+}
+
 TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {
   const std::string runs = folder_->path() + "/parallel";
   Json other = config_;

@@ -11,9 +11,13 @@
 
 #include "suite/app/required.h"
 #include "suite/base/files.h"
+#include "suite/base/log.h"
 
 namespace normbench {
 namespace {
+
+constexpr const char* kBringYourOwn =
+    "`normbench data prepare --help` says how to bring your own tokens";
 
 /// "angpt.convergence" and "cpu" of "run.angpt.convergence.cpu.gcide_1k....", so that one table is
 /// read instead of all.
@@ -29,19 +33,33 @@ std::pair<std::string, std::string> table_and_tier_of(const std::string& name) {
   return {parts[1] + "." + parts[2], parts[3]};
 }
 
-/// A published record of this run, whichever table published it, is as good as one of our own: the
-/// worker checks it like any other and trains anew when this build would compute something else.
+/// The files of a record, [name, bytes]. The manifest is last: a call that is killed before it is
+/// written leaves what the next one takes over anew. Throws UserError unless all are there, and
+/// what must be a JSON object is one.
+std::vector<std::pair<std::string, std::string>> files_of_record(const std::string& folder) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::string name : {"steps.jsonl.zst", "summary.json", "manifest.json"}) {
+    const std::string path = folder + "/" + name;
+    files.emplace_back(name, read_file(path));
+    if (!name.ends_with(".json")) continue;
+    const Json json = parse_json(files.back().second, path);
+    const JsonObject must_be_an_object(json, path);
+  }
+  return files;
+}
+
+/// A published record of this run is as good as one of our own: the worker checks it like any other
+/// and trains anew when this build would compute something else. One that is not whole is passed
+/// over.
 void adopt_published(const Project& project, const PlannedRun& run) {
-  namespace fs = std::filesystem;
-  const fs::path own = project.runs() + "/" + run.run_id;
-  if (fs::exists(own / "manifest.json")) return;
-  std::error_code absent;
-  for (const auto& report : fs::directory_iterator(project.published(), absent)) {
-    const fs::path published = report.path() / "runs" / run.run_id;
-    if (!fs::exists(published / "summary.json")) continue;
-    for (const char* file : {"manifest.json", "steps.jsonl.zst", "summary.json"})
-      write_file_atomically((own / file).string(), read_file((published / file).string()));
-    return;
+  const std::string published = adoptable_record(project, run);
+  if (published.empty()) return;
+  try {
+    const std::string own = project.runs() + "/" + run.run_id;
+    for (const auto& [name, bytes] : files_of_record(published))
+      write_file_atomically(own + "/" + name, bytes);
+  } catch (const UserError& e) {
+    log_warning(std::string("a published record is not taken over: ") + e.what());
   }
 }
 
@@ -104,9 +122,8 @@ int run_command(const Project& project, const RunCommand& request) {
   const PlannedRun& run = plan.run(request.name);
   if (run.run_id.empty()) {
     const bool required = is_required("data");
-    std::cout
-        << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
-        << " is not prepared; `normbench data prepare --help` says how to bring your own tokens\n";
+    std::cout << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
+              << " is not prepared; " << kBringYourOwn << "\n";
     return required ? kExitWrongUse : kExitSkipped;
   }
   adopt_published(project, run);
@@ -134,6 +151,10 @@ int throughput_command(const Project& project, const ThroughputCommand& request)
     throw UserError({.what = "a measurement has no training steps",
                      .where = run.name,
                      .expected = "a run that trains an arm"});
+  if (run.run_id.empty())  // its vocabulary, and so the last layer, is unknown
+    throw UserError({.what = "the data set " + run.dataset + " is not prepared",
+                     .where = run.name,
+                     .todo = kBringYourOwn});
   return call_worker(project, {"throughput", "--steps", std::to_string(request.steps), "--config",
                                canonical(run.config)});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "suite/base/errors.h"
 #include "suite/base/files.h"
@@ -12,10 +13,29 @@ namespace normbench {
 
 static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
 
-int64_t TensorEntry::num_elements() const {
+namespace {
+
+/// Nothing when it does not fit: a wrapped product would look like a tensor of few bytes.
+std::optional<int64_t> product(const std::vector<int64_t>& sizes) {
   int64_t n = 1;
-  for (const int64_t size : shape) n *= size;
+  for (const int64_t size : sizes)
+    if (__builtin_mul_overflow(n, size, &n)) return std::nullopt;
   return n;
+}
+
+/// Do the bytes hold exactly what type and shape say?
+bool is_filled(const TensorEntry& tensor) {
+  const auto elements = product(tensor.shape);
+  const size_t width = dtype_bytes(tensor.dtype), size = tensor.bytes.size();
+  return elements && size % width == 0 && size / width == static_cast<size_t>(*elements);
+}
+
+}  // namespace
+
+int64_t TensorEntry::num_elements() const {
+  const auto elements = product(shape);
+  NORMBENCH_CHECK(elements, Json(shape).dump());
+  return *elements;
 }
 
 size_t dtype_bytes(const std::string& dtype) {
@@ -60,8 +80,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), bytes_(
       throw bad("tensor \"" + name + "\" has a negative size");
     tensor.bytes =
         data.substr(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]));
-    if (static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) !=
-        tensor.bytes.size())
+    if (!is_filled(tensor))
       throw bad("tensor \"" + name + "\": shape and bytes differ", canonical(entry.value()));
     if (!tensor.bytes.empty()) ranges.emplace_back(offsets[0], offsets[1]);
     tensors_.emplace(name, tensor);
@@ -82,9 +101,7 @@ std::string safetensors_bytes(const std::map<std::string, std::string>& metadata
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
-    NORMBENCH_CHECK(static_cast<size_t>(tensor.num_elements()) * dtype_bytes(tensor.dtype) ==
-                        tensor.bytes.size(),
-                    name);
+    NORMBENCH_CHECK(is_filled(tensor), name);
     header[name] = {{"dtype", tensor.dtype},
                     {"shape", tensor.shape},
                     {"data_offsets", {offset, offset + tensor.bytes.size()}}};

@@ -42,6 +42,19 @@ TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(last, 6);
 }
 
+TEST_F(Safetensors, AShapeWhoseSizesDoNotFitInto64BitsIsAnError) {
+  // Wrapped around, each of them is a tensor of no bytes.
+  for (const char* shape :
+       {"[4294967296,4294967296]", "[2305843009213693952]", "[4294967296,4294967296,4294967296]"}) {
+    const std::string header =
+        R"({"a":{"dtype":"F64","shape":)" + std::string(shape) + R"(,"data_offsets":[0,0]}})";
+    const uint64_t size = header.size();
+    EXPECT_THROW(reread(std::string(reinterpret_cast<const char*>(&size), sizeof size) + header),
+                 UserError)
+        << shape;
+  }
+}
+
 TEST_F(Safetensors, EveryCutIsAnError) {
   const std::string bytes = example();
   for (size_t size = 0; size < bytes.size(); ++size)

@@ -8,6 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")  # no -DNDEBUG: NORMBENCH_CHECK and assert stay on
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")  # the preset asan; likewise
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)

@@ -11,6 +11,10 @@ foreach(rule ascii format paths shell tests)
 endforeach()
 normbench_lint(rules_can_say_no "${cmake_folder}/lint_test.sh" "${CMAKE_COMMAND}")
 
+# Which LibTorch a build takes, in a build of nothing that is configured several times.
+add_test(NAME unit.cmake.torch COMMAND "${cmake_folder}/torch_test.sh" "${CMAKE_COMMAND}")
+set_tests_properties(unit.cmake.torch PROPERTIES LABELS "kind.unit" TIMEOUT 120)
+
 include(headers)
 normbench_lint(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target normbench_headers)
 

@@ -1,6 +1,7 @@
 #include "suite/judge/claim.h"
 
 #include <algorithm>
+#include <set>
 
 #include "suite/base/names.h"
 #include "suite/judge/claim_rules.h"
@@ -94,6 +95,13 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
     const auto tiers = object.optional<std::vector<std::string>>("tiers", {});
     object.ignore("note");
     object.finish();
+    // A table shows one list of largest stable rates.
+    for (const auto& other : claims)
+      if (claim.stable_within_nats && other.stable_within_nats &&
+          *claim.stable_within_nats != *other.stable_within_nats)
+        object.fail("stable_within_nats", "two claims of a table mean different things by stable",
+                    Json(*claim.stable_within_nats).dump(),
+                    Json(*other.stable_within_nats).dump() + ", as in " + other.id);
     if (tiers.empty() || is_one_of(input.tier, tiers)) claims.push_back(std::move(claim));
   });
   return claims;
@@ -138,7 +146,9 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
     for (const auto& setting : spans_settings(claim) ? claim.settings : std::vector{dataset})
       verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials(arm, setting);
   if (!claim.fixed_rates.empty()) verdict.notes.push_back("rates: " + claim.fixed_rates);
+  std::set<std::string> classes;
   for (const auto* record : records_of(claim, evidence, dataset)) {
+    if (record->usable()) classes.insert(record->numeric_class());
     if (!record->usable())
       verdict.missing.push_back(record->run.name + " is " + record_state_name(record->state) +
                                 ": " + record->reason);
@@ -146,6 +156,10 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
       verdict.diverged.push_back(record->run.name + " at step " +
                                  record->summary.value("diverged_at_step", Json("?")).dump());
   }
+  if (classes.size() > 1)
+    verdict.notes.push_back("runs of " + std::to_string(classes.size()) + " numeric classes (" +
+                            join({classes.begin(), classes.end()}, ", ") +
+                            "): equal to the canary's tolerance, not to the last bit");
   for (const auto& arm : claim.arms)
     if (!evidence.arm(arm).warning.empty())
       verdict.notes.push_back(evidence.arm(arm).label +
@@ -221,10 +235,13 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
   } else {
     if (asks_for_tuning)
       for (const auto& setting : settings)
-        for (const auto& arm : claim.arms)
+        for (const auto& arm : claim.arms) {
           if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
             verdict.notes.push_back("the rates of " + arm + " on " + setting + " serve up to " +
                                     plain_text(times) + " times the tokens of their longest sweep");
+          for (const auto* point : evidence.tuning.of(arm, setting))
+            verdict.notes.insert(verdict.notes.end(), point->doubts.begin(), point->doubts.end());
+        }
     verdict.outcome = verdict.statistics_say;
     verdict.reason = measured;
   }

@@ -75,6 +75,7 @@ struct JudgeInput {
   double alpha = 0.05;         // of every interval of this tier: 1 - alpha confidence, two-sided
   std::string peak_lr_source;  // not empty: where rates come from that this tier did not sweep
                                // itself ("Fig. G.1")
+  std::vector<std::string> untuned_arms;  // those whose rates are guesses
 };
 
 }  // namespace normbench

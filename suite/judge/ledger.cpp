@@ -156,7 +156,8 @@ Json tuning_json(const Tuning& tuning) {
          {"table_lr", point.table_lr ? Json(*point.table_lr) : Json()},
          {"parabola",
           point.parabola ? Json{point.parabola->a, point.parabola->b, point.parabola->c} : Json()},
-         {"problems", point.problems}});
+         {"problems", point.problems},
+         {"doubts", point.doubts}});
   }
   return rows;
 }
@@ -242,10 +243,19 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
     if (verdict.p_value) p_values.push_back(*verdict.p_value);
   const auto adjusted = holm_adjusted(p_values);
   size_t next = 0;
-  for (auto& verdict : verdicts)
-    if (verdict.p_value) verdict.p_holm = adjusted[next++];
+  for (auto& verdict : verdicts) {
+    if (!verdict.p_value) continue;
+    verdict.p_holm = adjusted[next++];
+    const bool shown =
+        verdict.outcome == Outcome::kReproduced || verdict.outcome == Outcome::kDirectionOnly;
+    if (shown && *verdict.p_holm > input.alpha)
+      verdict.notes.push_back("of " + count_text(p_values.size(), "verdict") +
+                              " of this table that have a p, this one alone would be expected to "
+                              "stand; among them all it does not (Holm " +
+                              fixed(*verdict.p_holm, 3) + ")");
+  }
 
-  std::set<std::string> numeric_classes, perf_classes, builds;
+  std::set<std::string> numeric_classes, gated_classes, perf_classes, builds;
   double seconds = 0;
   for (const auto* records : {&evidence.runs, &evidence.sweep})
     for (const auto& record : *records) {
@@ -256,6 +266,9 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
       seconds += record.summary.value("seconds_train", 0.0) +
                  record.summary.value("seconds_evaluation", 0.0);
     }
+
+  for (const auto& record : evidence.basis())
+    if (record.usable()) gated_classes.insert(record.numeric_class());
 
   Json ledger{{"schema", "normbench-ledger-1"},
               {"paper", input.paper},
@@ -299,7 +312,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   ledger["baseline"] =
       baselines_folder.empty()
           ? "not looked at"
-          : baseline_state(input, baseline_path(input, baselines_folder), numeric_classes);
+          : baseline_state(input, baseline_path(input, baselines_folder), gated_classes);
   return ledger;
 }
 

@@ -24,7 +24,7 @@ std::string claims_text(const Json& ledger, size_t width) {
                           width, "");
       if (const auto conditions = verdict.at("conditions").get<std::string>(); !conditions.empty())
         text += wrap("conditions: " + conditions, width, "    ");
-      text += "    " + pad("text", 16) + pad("paper", 9) + pad("here", 11) +
+      text += "    " + pad("text", 16) + pad("paper", 14) + pad("here", 11) +
               pad(interval_label(ledger, verdict), 20) + pad("pairs", 7) + "verdict\n";
     }
     const std::string unit = verdict.at("here").at("unit");
@@ -32,7 +32,7 @@ std::string claims_text(const Json& ledger, size_t width) {
     const auto cell = [](const std::string& word, size_t cell_width) {
       return pad(word + " ", cell_width);
     };
-    text += "    " + cell(verdict.at("dataset"), 16) + cell(paper_text(verdict), 9) +
+    text += "    " + cell(verdict.at("dataset"), 16) + cell(paper_text(verdict), 14) +
             cell(here_text(verdict), 11) + cell(interval_text(verdict.at("here"), unit), 20) +
             pad(verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump(), 7) +
             verdict.at("verdict").get<std::string>() + "\n";
@@ -134,6 +134,8 @@ std::string tuning_text(const Json& ledger, size_t width) {
             pad(rate_text(row.at("chosen_lr")), 9, true) + "\n";
     for (const auto& problem : row.at("problems"))
       text += wrap("! " + problem.get<std::string>(), width, "      ");
+    for (const auto& doubt : row.at("doubts"))
+      text += wrap("? " + doubt.get<std::string>(), width, "      ");
   }
   return text;
 }
@@ -195,6 +197,7 @@ std::string ledger_text(const Json& ledger, size_t width) {
   line("source", source_text(ledger));
   line("model", ledger.at("size"));
   line("runs", runs_text(ledger));
+  line("classes", join(ledger.at("numeric_classes").get<std::vector<std::string>>(), ", "));
   line("baseline", ledger.at("baseline"));
   line("verdicts", verdicts_text(ledger));
 

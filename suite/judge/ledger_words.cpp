@@ -69,8 +69,10 @@ std::string unit_text(const Json& value, const std::string& unit) {
 
 std::string paper_text(const Json& verdict) {
   const Json& paper = verdict.at("paper");
+  if (verdict.at("rule") == "non_inferiority")
+    return "margin " + fixed(verdict.at("detail").at("margin").get<double>(), 3);
   if (!paper.is_object()) return "-";
-  if (verdict.at("rule") == "non_inferiority" || verdict.at("rule") == "below_unigram")
+  if (verdict.at("rule") == "below_unigram")
     return "< " + fixed(paper.at("value").get<double>(), 3);
   if (paper.contains("diverged")) return "diverges";
   if (verdict.at("rule") == "exact_identity")
@@ -175,8 +177,10 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
     small.push_back("smallest effect found with 80 % power: " +
                     unit_text(verdict.at("detectable"), unit) + (unit == "nats" ? " nats" : ""));
   if (verdict.at("p_value").is_number())
-    small.push_back("p of no effect " + p_text(verdict.at("p_value")) + ", Holm over the table " +
-                    p_text(verdict.at("p_holm")));
+    small.push_back(
+        std::string(verdict.at("rule") == "non_inferiority" ? "p of worse by the margin "
+                                                            : "p of no effect ") +
+        p_text(verdict.at("p_value")) + ", Holm over the table " + p_text(verdict.at("p_holm")));
   for (auto it = verdict.at("trials").begin(); it != verdict.at("trials").end(); ++it)
     trials.push_back(arm_of(ledger, it.key()).at("label").get<std::string>() + " " +
                      it.value().dump());
@@ -212,13 +216,13 @@ ShownTable equal_loss_table(const Json& ledger) {
   ShownTable table{
       "Equal loss",
       "what " + label(equal.at("yardstick")) + " needs for an arm's final loss / what the arm took",
-      {"arm", "text", "budget", "in tokens", "FLOPs", "in seconds", "pairs"},
+      {"arm", "text", "budget", "in tokens", "FLOPs", "in seconds", "pairs", ""},
       {}};
   for (const auto& row : equal.at("rows"))
-    table.rows.push_back({label(row.at("arm")), row.at("dataset"),
-                          tokens_text(row.at("budget").get<double>()),
-                          ratio_text(row.at("tokens"), true), ratio_text(row.at("flops"), false),
-                          ratio_text(row.at("seconds"), true), row.at("n").dump()});
+    table.rows.push_back(
+        {label(row.at("arm")), row.at("dataset"), tokens_text(row.at("budget").get<double>()),
+         ratio_text(row.at("tokens"), true), ratio_text(row.at("flops"), false),
+         ratio_text(row.at("seconds"), true), row.at("n").dump(), row.at("untuned")});
   return table;
 }
 

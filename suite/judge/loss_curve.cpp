@@ -64,6 +64,15 @@ TokensNeeded tokens_needed_smoothly(const LossCurve& curve, double loss) {
   return {std::exp((left + right) / 2), Bound::kValue};
 }
 
+double chord_excess(double step) {
+  constexpr double kSlope = .42;
+  // With u = ln(D / D_k) and L = exp(-kSlope u), the chord has L at u_chord = ln(step) (1 - L) /
+  // (1 - L_k+1); u_chord - u is largest where both are equally steep.
+  const double fall = 1 - std::pow(step, -kSlope);
+  const double at = fall / (kSlope * std::log(step));  // L there
+  return std::exp(std::log(step) * (1 - at) / fall + std::log(at) / kSlope);
+}
+
 double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at) {
   const auto n = static_cast<Eigen::Index>(x.size());
   NORMBENCH_CHECK(n >= 2 && x.size() == y.size(), std::to_string(n) + " points");

@@ -40,6 +40,11 @@ TokensNeeded tokens_needed(const LossCurve& never_rising_curve, double loss);
 /// says by how much.
 TokensNeeded tokens_needed_smoothly(const LossCurve& never_rising_curve, double loss);
 
+/// How many times too many tokens a chord gives at the worst place between two rungs that are a
+/// factor `step` apart, for losses that fall like a constant plus D^-.42 (the slope that the cpu
+/// tier's ladders show): 1.026 for 2, 1.065 for 3, 1.106 for 4.
+double chord_excess(double step);
+
 /// The curve through all points of (x, y) at `at`: not-a-knot cubic spline (4 points or more),
 /// parabola (3), line (2).
 double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at);

@@ -88,5 +88,20 @@ TEST(PaperEstimator, EndsWhereTheReferenceEnds) {
               1e-12);  // linear in tokens, not in their log
 }
 
+TEST(LossCurve, AChordOverstatesMoreTheWiderItIs) {
+  // Truth: the widest distance found by trying a million places.
+  for (const double step : {2.0, 3.0, 4.0}) {
+    double worst = 1;
+    const double low = std::pow(step, -.42);
+    for (int i = 1; i < 1000000; ++i) {
+      const double u = std::log(step) * i / 1e6, loss = std::exp(-.42 * u);
+      worst = std::max(worst, std::exp(std::log(step) * (1 - loss) / (1 - low) - u));
+    }
+    EXPECT_NEAR(chord_excess(step), worst, 1e-9) << step;
+  }
+  EXPECT_NEAR(chord_excess(2), 1.0255, 5e-5);
+  EXPECT_NEAR(chord_excess(4), 1.1056, 5e-5);
+}
+
 }  // namespace
 }  // namespace normbench

@@ -87,7 +87,10 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
       !effect.open() || (effect.equal_budget && effect.equal_budget->high < 0);
   if (effect.interval.low > 0 && may_be_above)
     return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
-  if (effect.interval.high < 0 && may_be_below) return Outcome::kNotReproduced;
+  // On the first rung of a ladder "worse" is "<= no effect", and n such bounds end at 0.
+  const bool below =
+      effect.bounded_above > 0 ? effect.interval.high <= 0 : effect.interval.high < 0;
+  if (below && may_be_below) return Outcome::kNotReproduced;
   return Outcome::kInconclusive;
 }
 
@@ -100,7 +103,8 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
   return right_side ? Outcome::kDirectionOnly : Outcome::kNotReproduced;
 }
 
-int more_pairs(const Effect& effect, double claimed, double alpha) {
+std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha) {
+  if (effect.mean > 0 ? effect.bounded_above > 0 : effect.bounded_below > 0) return std::nullopt;
   const int n = static_cast<int>(effect.values.size());
   const int for_claim = pairs_needed(claimed, effect.s, alpha);
   if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed))

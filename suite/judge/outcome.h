@@ -52,7 +52,11 @@ struct Effect {
 /// The verdict of the statistics alone. `claimed` > 0.
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
 ///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
-///   and their bounds do not reach it NOT_REPRODUCED  it lies below 0 INCONCLUSIVE    it holds 0
+///                   and their bounds do not reach it
+///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it", not above 0 while the
+///   losses
+///                   at equal budget lie below
+///   INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
 
 /// The verdict about a number that is claimed to within `tolerance`: a slope, a coefficient.
@@ -64,8 +68,9 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
 
 /// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the
 /// measured one, is found with 80 % power; always more than there are. 1001 stands for "more than
-/// 1000".
-int more_pairs(const Effect& effect, double claimed, double alpha);
+/// 1000". Empty where bounds or diverged runs open the end that would have to pass 0: no number of
+/// further pairs closes it.
+std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {
   std::string claim, statement, conditions, rule, challenger, reference, dataset;
@@ -81,7 +86,7 @@ struct Verdict {
   int pairs = 0, planned_pairs = 0;
   std::vector<int64_t> budgets, seeds;    // that the estimate rests on
   std::optional<double> detectable;       // smallest effect found with 80 % power, in `unit`
-  std::optional<int> pairs_needed;        // set for INCONCLUSIVE
+  std::optional<int> pairs_needed;        // for INCONCLUSIVE, where further pairs can settle it
   std::optional<double> p_value, p_holm;  // of "no effect"; adjusted over the table's verdicts
   Json per_budget = Json::array();
   Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply

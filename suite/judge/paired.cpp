@@ -1,5 +1,6 @@
 #include "suite/judge/paired.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "suite/judge/text.h"
@@ -109,9 +110,19 @@ std::string nats_text(const Effect& effect) {
          end(effect.interval.high) + ")";
 }
 
-std::string pairs_needed_text(int pairs) {
-  return pairs > 1000 ? "; more than 1000 pairs would be needed"
-                      : "; " + std::to_string(pairs) + " pairs would settle it with 80 % power";
+std::string pairs_needed_text(std::optional<int> pairs) {
+  if (!pairs) return "; no number of pairs would settle it, since an end of the interval is open";
+  return *pairs > 1000 ? "; more than 1000 pairs would be needed"
+                       : "; " + std::to_string(*pairs) + " pairs would settle it with 80 % power";
+}
+
+std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed) {
+  std::optional<int> most = 0;
+  for (const auto& pairs : needed) {
+    if (!pairs) return std::nullopt;
+    most = std::max(*most, *pairs);
+  }
+  return most;
 }
 
 }  // namespace normbench

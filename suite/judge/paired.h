@@ -58,7 +58,9 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 
 /// "0.123 nats (interval 0.100 .. 0.146)", with "open" for an open end.
 std::string nats_text(const Effect& effect);
-/// "; 12 pairs would settle it with 80 % power".
-std::string pairs_needed_text(int pairs);
+/// "; 12 pairs would settle it with 80 % power", or that none would.
+std::string pairs_needed_text(std::optional<int> pairs);
+/// What settles the least settled of several effects: nothing where one cannot be settled.
+std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed);
 
 }  // namespace normbench

@@ -237,7 +237,10 @@ std::string forest_svg(const Json& verdict) {
     to = place(value.get<double>());
     all.push_back(*to);
   };
-  if (verdict.at("paper").contains("value")) take(paper, verdict.at("paper").at("value"));
+  if (verdict.at("rule") == "non_inferiority")
+    take(paper, verdict.at("detail").at("margin"));
+  else if (verdict.at("paper").contains("value"))
+    take(paper, verdict.at("paper").at("value"));
   take(estimate, here.at("estimate"));
   take(low, here.at("low"));
   take(high, here.at("high"));

@@ -152,6 +152,7 @@ Json tuning_view(const Json& ledger) {
                     {"chosen", rate_text(row.at("chosen_lr"))},
                     {"table", row.at("table_lr").is_number() ? row.at("table_lr").dump() : "-"},
                     {"problems", row.at("problems")},
+                    {"doubts", row.at("doubts")},
                     {"fine", row.at("problems").empty()}});
   }
   return rows;

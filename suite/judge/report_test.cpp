@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "suite/judge/ledger.h"
 #include "suite/judge/testing/synthetic.h"
 
@@ -40,6 +42,14 @@ TEST(Report, WithoutGnuplotSaysSoAndKeepsItsNumbers) {
   EXPECT_NE(page.find("plots are missing"), std::string::npos);
   EXPECT_NE(page.find("Validation loss"), std::string::npos);
   EXPECT_EQ(page.find("<figure"), std::string::npos);
+}
+
+TEST(Report, WithGnuplotEveryPlotIsThere) {
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no gnuplot here";
+  const std::string page = report_page({small_ledger()});
+  EXPECT_EQ(page.find("plots are missing"), std::string::npos);
+  EXPECT_EQ(count(page, "<figure"), 4u);    // ladder, curves, a sweep at each of two budgets
+  EXPECT_GE(count(page, "<path"), 4u * 4);  // two arms at least: lines, axes
 }
 
 TEST(Report, ASweepWithoutAnyTrialHasADashForItsRates) {

@@ -139,13 +139,13 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
     measured += ": behind first, ahead at the end";
   } else {
     measured += ": not both ends are settled";
-    int needed = 0;
+    std::vector<std::optional<int>> needed;
     for (const Effect& side : {behind, ahead})
       if (side.has_interval && !gap_holds(side))
-        needed = std::max(needed, more_pairs(side, std::abs(side.mean), alpha));
-    if (needed > 0) {
-      verdict.pairs_needed = needed;
-      measured += pairs_needed_text(needed);
+        needed.push_back(more_pairs(side, std::abs(side.mean), alpha));
+    if (!needed.empty()) {
+      verdict.pairs_needed = most_pairs(needed);
+      measured += pairs_needed_text(verdict.pairs_needed);
     }
   }
   measured += "; " + where + "." + diverged_text(verdict);

@@ -134,16 +134,16 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
                                                     : ": the challenger is behind to the end";
         break;
       default:
-        verdict.pairs_needed = 0;
+        std::vector<std::optional<int>> needed;
         if (!gap_holds(growth))
-          verdict.pairs_needed =
-              more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha);
+          needed.push_back(
+              more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha));
         if (!gap_holds(end) && end.has_interval)
-          verdict.pairs_needed =
-              std::max(*verdict.pairs_needed, more_pairs(end, std::abs(end.mean), alpha));
+          needed.push_back(more_pairs(end, std::abs(end.mean), alpha));
+        verdict.pairs_needed = most_pairs(needed);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
-        measured += pairs_needed_text(*verdict.pairs_needed);
+        measured += pairs_needed_text(verdict.pairs_needed);
     }
   }
   measured += ".";

@@ -5,7 +5,8 @@
 //   "percent"  100 (1 - L_ch / L_ref), "improvement"
 // The sign of the published number is the claimed direction. Paired by seed, t interval; ratios in
 // logs. A run that diverged is infinitely bad: it opens the interval on its side, whichever arm it
-// is of; an arm of which every run diverged, two or more, is worse than one of which none did.
+// is of; an arm of which every run diverged, two or more, is worse than one of which none did. A
+// claimed deficit is not reproduced in size by one that is larger beyond doubt: DIRECTION_ONLY.
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -108,6 +109,10 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
   }
   const double claimed = std::abs(published);
   verdict.statistics_say = decide(last, claimed, alpha);
+  const bool too_far =
+      sign > 0 && (last.values.empty() || (last.has_interval && last.interval.low > claimed));
+  if (too_far && verdict.statistics_say == Outcome::kReproduced)
+    verdict.statistics_say = Outcome::kDirectionOnly;
   const auto number = [&](double x) {
     return fixed(x, claim.unit == "percent" ? 2 : 3) +
            (verdict.unit == "x" ? "x" : " " + verdict.unit);
@@ -130,7 +135,9 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
         break;
       case Outcome::kDirectionOnly:
         measured += ": the direction holds, the paper's " + number(*claim.value) +
-                    (last.open() ? " is not reached by the pairs that ended" : " is outside");
+                    (too_far       ? " is less"
+                     : last.open() ? " is not reached by the pairs that ended"
+                                   : " is outside");
         break;
       case Outcome::kNotReproduced:
         measured += ", which excludes the claimed direction";
@@ -138,7 +145,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
       default:
         measured += ", and the direction is not settled";
         verdict.pairs_needed = more_pairs(last, claimed, alpha);
-        measured += pairs_needed_text(*verdict.pairs_needed);
+        measured += pairs_needed_text(verdict.pairs_needed);
     }
   }
   measured += ".";

@@ -235,6 +235,19 @@ TEST(LrTolerance, WorksInASettingThatHasNothingButASweep) {
   EXPECT_FALSE(check().green()) << check().text;
 }
 
+TEST(LrTolerance, OneTableHasOneMeaningOfStable) {
+  World world = world_with_limits(.064, .008);
+  Json first = tolerance(3, world);
+  first["statement"] = "a limit three times as high";
+  Json second = first;
+  first["id"] = "first";
+  second["id"] = "second";
+  world.input.claims = {first, second};
+  EXPECT_EQ(read_claims(world.input).size(), 2);
+  world.input.claims[1]["stable_within_nats"] = .2;
+  EXPECT_THROW(read_claims(world.input), UserError);
+}
+
 TEST(LrTolerance, IsReadStrictly) {
   World world = world_with_limits(.064, .008);
   const Json good = tolerance(3, world);

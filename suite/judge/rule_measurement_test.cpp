@@ -239,6 +239,33 @@ TEST(TimeRatio, AnUnquietMachineDecidesNothingAndTuningDoesNotMatter) {
   EXPECT_EQ(name(unquiet.judge(time_of_runs()).outcome), "DIRECTION_ONLY");
 }
 
+TEST(TimeRatio, RunsThatAreSlowFromBeginningToEndShowInTheirSpread) {
+  // Quiet steps in every run; two seeds of five were trained in a slow hour that both arms met.
+  const auto world_with_slow_hour = [](double factor) {
+    World world = world_with_times(1.09);
+    for (const auto& run : world.input.runs)
+      testing::write_record(
+          world.folder.path(), run, world.options, {.summary = [&](Json& summary) {
+            const double step =
+                (run.arm == "angpt" ? .109 : .1) * (run.seed <= 2 ? factor : 1.0) *
+                (1 + .002 * static_cast<double>((run.seed * 7 + run.arm.size()) % 5));
+            summary["step_seconds_median"] = step;
+            summary["seconds_train"] = step * summary["steps"].get<double>();
+          }});
+    return world;
+  };
+  World quiet = world_with_slow_hour(1);
+  quiet.publish(1.09, "ratio");
+  EXPECT_EQ(name(quiet.judge(time_of_runs()).outcome), "REPRODUCED");
+  World slow = world_with_slow_hour(1.5);
+  slow.publish(1.09, "ratio");
+  const Verdict verdict = slow.judge(time_of_runs());
+  EXPECT_EQ(name(verdict.outcome), "MACHINE_UNFIT") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("off their median"), std::string::npos) << verdict.reason;
+  // exp(2/5 ln 1.5): .4 of the runs are off by that factor.
+  EXPECT_NEAR(verdict.detail["spread"]["anGPT"].get<double>(), std::exp(.4 * std::log(1.5)), .01);
+}
+
 TEST(TimeRatio, RunsOfTwoMachinesAreNotCompared) {
   World world = world_with_times(1.09);
   world.publish(1.09, "ratio");

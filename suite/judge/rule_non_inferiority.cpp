@@ -1,9 +1,14 @@
 // Rule "non_inferiority": the challenger is not worse than the reference by more than a margin
 // written before the run.
-//   d_s(D) = L_ch,s(D) - L_ref,s(D), nats, at equal budget
+//   d_s(D) = L_ch,s(D) - L_ref,s(D), nats, at equal budget; t interval over the seeds
 //   REPRODUCED      at every budget the interval of d ends below the margin (each must pass, so no
-//   correction is needed) NOT_REPRODUCED  at some budget it begins above the margin (alpha shared
-//   by the budgets), or every challenger run diverged INCONCLUSIVE    otherwise
+//                   correction is needed)
+//   NOT_REPRODUCED  at some budget it begins above the margin (alpha shared by the budgets)
+//   INCONCLUSIVE    otherwise
+// A run that diverged is infinitely bad and opens the interval on its side, whichever arm it is of;
+// an arm of which every run diverged, two or more, is worse than one of which none did.
+// p: of "worse by the margin", the largest over the budgets.
+#include <algorithm>
 #include <cmath>
 
 #include "suite/judge/claim_rules.h"
@@ -11,92 +16,125 @@
 #include "suite/judge/text.h"
 
 namespace normbench {
+namespace {
+
+struct AtBudget {
+  int64_t budget;
+  Effect worse_by;  // d
+};
+
+// Two-sided, as every p of a ledger: below alpha exactly where the interval ends below the margin.
+double p_of_margin(const Effect& worse_by, double margin) {
+  std::vector<double> room;
+  for (const double d : worse_by.values) room.push_back(margin - d);
+  return mean(room) > 0 ? t_test_p(room) : 1;
+}
+
+bool passes(const Effect& worse_by, double margin, double alpha) {
+  if (worse_by.values.empty()) return gap_reversed(worse_by, alpha);
+  return worse_by.has_interval && worse_by.interval.high < margin;
+}
+
+bool is_excluded(const Effect& worse_by, double margin, double alpha) {
+  if (worse_by.values.empty()) return gap_holds(worse_by);
+  return worse_by.has_interval && worse_by.bounded_above == 0 &&
+         t_interval(worse_by.values, alpha).low > margin;
+}
+
+Json row_of(int64_t budget, const PairedLosses& pairs, const Effect& worse_by) {
+  Json row = paired_row(budget, pairs);
+  if (worse_by.bounded_below > 0) row["bound"] = ">=";
+  if (worse_by.bounded_above > 0) row["bound"] = worse_by.bounded_below > 0 ? "open" : "<=";
+  if (!worse_by.values.empty()) row["estimate"] = worse_by.mean;
+  if (std::isfinite(worse_by.interval.low)) row["low"] = worse_by.interval.low;
+  if (std::isfinite(worse_by.interval.high)) row["high"] = worse_by.interval.high;
+  return row;
+}
+
+// How far the margin is from being kept: where no interval can be had, farthest.
+double upper_end(const AtBudget& at) {
+  return at.worse_by.values.empty() && gap_reversed(at.worse_by, 1)
+             ? -std::numeric_limits<double>::infinity()
+             : at.worse_by.interval.high;
+}
+
+}  // namespace
 
 Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
                              const std::string& dataset) {
   Verdict verdict = begin_verdict(claim, evidence, dataset);
   verdict.unit = "nats";
   const double alpha = evidence.input.alpha, margin = *claim.margin_nats;
-  const auto planned = evidence.pairs(claim.challenger, claim.reference, dataset);
-  verdict.paper = {{"value", margin},
-                   {"unit", "nats"},
-                   {"how", "margin written in the table"},
-                   {"where", evidence.input.table_file}};
+  verdict.detail = {{"margin", margin}};
+  verdict.budgets = evidence.common_budgets(claim.arms, dataset);
+  const double shared = alpha / static_cast<double>(std::max<size_t>(1, verdict.budgets.size()));
 
-  const std::vector<int64_t> budgets = evidence.common_budgets(claim.arms, dataset);
-  verdict.budgets = budgets;
-
-  bool all_pass = !budgets.empty(), some_excluded = false;
-  double worst_high = -std::numeric_limits<double>::infinity(), worst_s = 0;
-  int64_t worst_budget = 0, fewest = static_cast<int64_t>(planned.size());
-  for (const int64_t budget : budgets) {
+  std::vector<AtBudget> all;
+  for (const int64_t budget : verdict.budgets) {
     const PairedLosses pairs =
         paired_losses(evidence, claim.challenger, claim.reference, dataset, budget);
-    const std::vector<double> differences = pairs.differences();
-    const int challenger_diverged = pairs.challenger_diverged,
-              reference_diverged = pairs.reference_diverged;
-    fewest = std::min<int64_t>(fewest, static_cast<int64_t>(differences.size()));
-    Json row = paired_row(budget, pairs);
-    if (challenger_diverged > 0) row["bound"] = ">=";
-    Interval interval;
-    double shown =
-               differences.empty() ? std::numeric_limits<double>::infinity() : mean(differences),
-           s = 0;
-    if (!differences.empty()) row["estimate"] = shown;
-    if (differences.size() >= 2) {
-      interval = t_interval(differences, alpha);
-      s = sample_sd(differences);
-      some_excluded =
-          some_excluded ||
-          t_interval(differences, alpha / static_cast<double>(budgets.size())).low > margin;
-      row["low"] = interval.low;
-      if (challenger_diverged == 0) row["high"] = interval.high;
-    }
-    if (challenger_diverged > 0)
-      interval.high = Interval().high;  // a diverged run is infinitely worse
-    some_excluded = some_excluded ||
-                    (differences.empty() && challenger_diverged > 0 && reference_diverged == 0);
-    all_pass = all_pass && interval.high < margin;
-    if (interval.high > worst_high || verdict.per_budget.empty()) {
-      worst_high = interval.high, worst_s = s, worst_budget = budget;
-      verdict.estimate = std::isfinite(shown) ? std::optional(shown) : std::nullopt;
-      verdict.low = std::isfinite(interval.low) ? std::optional(interval.low) : std::nullopt;
-      verdict.high = std::isfinite(interval.high) ? std::optional(interval.high) : std::nullopt;
-    }
-    verdict.per_budget.push_back(row);
+    all.push_back({budget, gap_effect(pairs, alpha)});
+    verdict.per_budget.push_back(row_of(budget, pairs, all.back().worse_by));
   }
-  verdict.pairs = static_cast<int>(budgets.empty() ? 0 : fewest);
-  if (verdict.pairs >= 2)
-    verdict.detectable = minimum_detectable_effect(worst_s, verdict.pairs, alpha);
-
-  std::string measured;
-  const auto nats = [](const std::optional<double>& x) {
-    return x ? fixed(*x, 3) : std::string("open");
-  };
-  const std::string worst =
-      "the worst budget is " + tokens_text(static_cast<double>(worst_budget)) + " with " +
-      nats(verdict.estimate) + " nats (" + nats(verdict.low) + " .. " + nats(verdict.high) + ")";
-  if (some_excluded) {
-    verdict.statistics_say = Outcome::kNotReproduced;
-    measured = "The challenger is worse by more than the margin of " + fixed(margin, 3) + ": " +
-               worst + ".";
-  } else if (all_pass) {
-    verdict.statistics_say = Outcome::kReproduced;
-    measured = "At no budget can the challenger be worse by the margin of " + fixed(margin, 3) +
-               "; " + worst + ".";
-  } else {
-    verdict.statistics_say = Outcome::kInconclusive;
-    measured = verdict.pairs < 2
-                   ? "Fewer than 2 pairs have both losses, so there is no interval"
-                   : "The interval holds the margin of " + fixed(margin, 3) + ": " + worst;
-    if (verdict.pairs >= 2) {
-      verdict.pairs_needed = pairs_needed(margin, worst_s, alpha);
-      measured += *verdict.pairs_needed > 1000
-                      ? "; more than 1000 pairs would be needed"
-                      : "; if the arms are equal, " + std::to_string(*verdict.pairs_needed) +
-                            " pairs would show it with 80 % power";
+  const auto excluded = std::find_if(all.begin(), all.end(), [&](const AtBudget& at) {
+    return is_excluded(at.worse_by, margin, shared);
+  });
+  const bool all_pass =
+      !all.empty() && std::all_of(all.begin(), all.end(), [&](const AtBudget& at) {
+        return passes(at.worse_by, margin, alpha);
+      });
+  verdict.statistics_say = excluded != all.end() ? Outcome::kNotReproduced
+                           : all_pass            ? Outcome::kReproduced
+                                                 : Outcome::kInconclusive;
+  // What is shown: the budget that decided against the claim, or else the one that is nearest to
+  // it.
+  const auto shown = excluded != all.end() ? excluded
+                                           : std::max_element(all.begin(), all.end(),
+                                                              [](const auto& a, const auto& b) {
+                                                                return upper_end(a) < upper_end(b);
+                                                              });
+  std::string measured = "Fewer than 2 pairs have both losses, so there is no interval.";
+  if (shown != all.end()) {
+    const Effect& d = shown->worse_by;
+    size_t fewest = d.values.size();
+    bool open = false;
+    for (const auto& at : all) {
+      fewest = std::min(fewest, at.worse_by.values.size());
+      open = open || at.worse_by.open() || !at.worse_by.has_interval;
     }
-    measured += ".";
+    verdict.pairs = static_cast<int>(fewest);
+    if (!d.values.empty()) verdict.estimate = d.mean;
+    if (std::isfinite(d.interval.low)) verdict.low = d.interval.low;
+    if (std::isfinite(d.interval.high)) verdict.high = d.interval.high;
+    if (d.has_interval)
+      verdict.detectable = minimum_detectable_effect(d.s, static_cast<int>(d.values.size()), alpha);
+    if (!open) {
+      verdict.p_value = 0;
+      for (const auto& at : all)
+        verdict.p_value = std::max(*verdict.p_value, p_of_margin(at.worse_by, margin));
+    }
+    const std::string at_worst = "at " + tokens_text(static_cast<double>(shown->budget)) +
+                                 " tokens it is worse by " + nats_text(d);
+    const std::string the_margin = "the margin of " + fixed(margin, 3);
+    if (verdict.statistics_say == Outcome::kNotReproduced) {
+      measured = "The challenger is worse by more than " + the_margin + ": " +
+                 (d.values.empty() ? "every run of it diverged, none of the other" : at_worst) +
+                 ".";
+    } else if (verdict.statistics_say == Outcome::kReproduced) {
+      measured = "At no budget can the challenger be worse by " + the_margin +
+                 "; at the worst one, " + at_worst + ".";
+    } else if (d.has_interval) {
+      measured = "The interval does not exclude " + the_margin + ": " + at_worst;
+      // Pairs that a diverged run of the challenger opened stay open.
+      if (const int needed = pairs_needed(margin, d.s, alpha);
+          d.bounded_below == 0 && needed > verdict.pairs) {
+        verdict.pairs_needed = needed;
+        measured += needed > 1000 ? "; more than 1000 pairs would be needed"
+                                  : "; if the arms are equal, " + std::to_string(needed) +
+                                        " pairs would show it with 80 % power";
+      }
+      measured += ".";
+    }
   }
   measured += diverged_text(verdict);
   finish_verdict(verdict, claim, evidence, measured);

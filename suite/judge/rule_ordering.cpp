@@ -1,6 +1,6 @@
 // Rule "ordering": the arms stand in this order, the worst first, by final validation loss at the
 // longest budget that all of them have.
-//   gap_i,s = L_i,s - L_i+1,s    nats, neighbours i and i+1 of the claimed order, seed s, t
+//   gap_i,s = L_i,s - L_i+1,s    nats, neighbours i and i+1 of the claimed order, seed s; t
 //   interval REPRODUCED      every gap's interval lies above 0 (intersection-union: each must pass,
 //   so no
 //                   correction is needed)
@@ -102,7 +102,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   verdict.detail = {{"gaps", Json::array()}};
   bool all_hold = true, some_reversed = false, any_diverged = false;
   double worst_p = 0;
-  int needed = 0;
+  std::vector<std::optional<int>> needed;
   const Gap* open = nullptr;
   for (const auto& gap : gaps) {
     verdict.detail["gaps"].push_back(gap_json(gap));
@@ -118,8 +118,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
     if (gap.reversed && (open == nullptr || !open->reversed)) open = &gap;
     if (!gap.holds && open == nullptr) open = &gap;
     if (!gap.holds && gap.effect.has_interval)
-      needed =
-          std::max(needed, more_pairs(gap.effect, std::abs(gap.effect.mean), evidence.input.alpha));
+      needed.push_back(more_pairs(gap.effect, std::abs(gap.effect.mean), evidence.input.alpha));
   }
   if (!least.effect.values.empty()) verdict.estimate = least.effect.mean;
   if (least.effect.has_interval) {
@@ -155,9 +154,9 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
                          label(ends.better) + " by " + nats_text(ends.effect) +
                          "), the middle is open: " + where
                    : at + "the order is open: " + where;
-    if (needed > 0) {
-      verdict.pairs_needed = needed;
-      measured += pairs_needed_text(needed);
+    if (!needed.empty()) {
+      verdict.pairs_needed = most_pairs(needed);
+      measured += pairs_needed_text(verdict.pairs_needed);
     }
     measured += ".";
   }

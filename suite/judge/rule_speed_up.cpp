@@ -9,9 +9,12 @@
 // the ladder a pair gives a bound; with bounds there is no p and no smallest effect, since bounds
 // that are equal have no spread.
 // Beside it the same ratio in seconds and in FLOPs (token_ratio.h).
+#include <algorithm>
 #include <cmath>
 
 #include "suite/judge/claim_rules.h"
+#include "suite/judge/loss_curve.h"
+#include "suite/judge/paired.h"
 #include "suite/judge/paper_estimator.h"
 #include "suite/judge/text.h"
 #include "suite/judge/token_ratio.h"
@@ -21,6 +24,9 @@ namespace {
 
 constexpr double kSlack =
     1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8 M" must not fail on a rounding
+
+// Rungs farther apart than the factor of 2 between the budgets of most ladders.
+constexpr double kWideStep = 2.01;
 
 // Difference of losses at equal budget, mean over the counting budgets, one value a seed; positive
 // = challenger better.
@@ -97,12 +103,7 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
                   : ", which holds 1: the direction is open";
       if (v.high && !inverted && *v.high < *claim.value)
         text += ", though the paper's " + claimed + " is excluded";
-      if (v.pairs_needed)
-        text += *v.pairs_needed > 1000
-                    ? "; more than 1000 pairs would be needed"
-                    : "; " + std::to_string(*v.pairs_needed) +
-                          " pairs would settle an effect of this size with 80 % power";
-      text += ".";
+      text += pairs_needed_text(v.pairs_needed) + ".";
   }
   if (censored > 0)
     text += " In " + std::to_string(censored) + " of " + count_text(n, "pair") +
@@ -219,6 +220,13 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   } else {
     measured = explain(claim, evidence, effect, verdict, inverted);
   }
+  double widest = 1;
+  for (size_t i = 1; i < ladder.size(); ++i)
+    widest = std::max(widest, static_cast<double>(ladder[i]) / static_cast<double>(ladder[i - 1]));
+  if (widest > kWideStep && !verdict.budgets.empty())
+    verdict.notes.push_back("rungs of the ladder lie up to " + plain_text(widest) +
+                            " times apart: chords between them overstate a ratio by up to " +
+                            fixed(100 * (chord_excess(widest) - 1), 0) + " %");
   bool rose = false;
   for (const int64_t seed : verdict.seeds) {
     bool pooled = false;

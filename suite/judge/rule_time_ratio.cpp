@@ -6,15 +6,18 @@
 // t interval of ln ratio over the seeds, against 0 and against the claimed ratio. A claimed cost
 // (ratio above 1) is not reproduced in size by a larger one: then DIRECTION_ONLY.
 // Unrest of a run or a column of times: mean / median of its times. Steps do the same work, so what
-// the mean is above the median was lost to something else. Where the median unrest of either side
-// is as large as the claimed effect, the machine cannot show it: MACHINE_UNFIT. Times taken in turn
-// (both in every row of a measurement) share a drift of the machine; those of whole runs, one after
-// the other, do not, and the reason says so.
+// the mean is above the median was lost to something else. Spread of an arm's runs: exp of the mean
+// of |ln(x / m)|, with x a run's seconds per token and m the median of the arm's runs on that kind
+// of machine; every run of an arm does the same work per token, whatever its seed and budget. Where
+// the unrest or the spread of either side is as large as the claimed effect, the machine cannot
+// show it: MACHINE_UNFIT. Times taken in turn (both in every row of a measurement) share a drift of
+// the machine; those of whole runs, one after the other, do not, and the reason says so.
 #include <cmath>
 #include <map>
 
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
+#include "suite/judge/paired.h"
 #include "suite/judge/step_time.h"
 #include "suite/judge/text.h"
 
@@ -24,6 +27,8 @@ namespace {
 // What the times themselves say of the machine.
 struct Timing {
   std::map<std::string, std::vector<double>> unrest;  // [arm or column]: mean / median of its times
+  // [arm][kind of machine]: seconds per token of its runs
+  std::map<std::string, std::map<std::string, std::vector<double>>> of_runs;
   bool in_turn = true;
   int unlike = 0;  // pairs of runs from two kinds of machine
 };
@@ -34,19 +39,44 @@ double unrest_of(const Record& run) {
           run.summary.at("step_seconds_median").get<double>());
 }
 
+std::map<std::string, double> unrest_by_name(const Timing& timing) {
+  std::map<std::string, double> middle;
+  for (const auto& [of, values] : timing.unrest) middle[of] = median(values);
+  return middle;
+}
+
+std::map<std::string, double> spread_by_name(const Timing& timing) {
+  std::map<std::string, double> spread;
+  for (const auto& [of, by_machine] : timing.of_runs) {
+    std::vector<double> off;
+    for (const auto& [machine, seconds] : by_machine)
+      for (const double x : seconds) off.push_back(std::abs(std::log(x / median(seconds))));
+    spread[of] = std::exp(mean(off));
+  }
+  return spread;
+}
+
 // Empty when the machine was quiet enough for an effect of the claimed size.
 std::string unfit_text(const Timing& timing, double claimed) {
-  const auto [name, worst] = [&] {
-    std::pair<std::string, double> found;
-    for (const auto& [of, values] : timing.unrest)
-      if (const double middle = median(values); middle > found.second) found = {of, middle};
-    return found;
-  }();
-  if (name.empty() || std::log(worst) < std::abs(std::log(claimed))) return "";
-  return "The times mean nothing here: those of " + name + " are " + fixed(worst, 2) +
-         " times their median on the average, so that what else the machine did costs as much as "
-         "the claimed " +
-         fixed(claimed, 2) + "x.";
+  const auto worst_of = [&](const std::map<std::string, double>& by_name) {
+    std::pair<std::string, double> worst;
+    for (const auto& [name, value] : by_name)
+      if (value > worst.second) worst = {name, value};
+    return worst;
+  };
+  const auto is_as_large = [&](double factor) {
+    return factor > 0 && std::log(factor) >= std::abs(std::log(claimed));
+  };
+  const std::string as_much = fixed(claimed, 2) + "x.";
+  if (const auto [name, unrest] = worst_of(unrest_by_name(timing)); is_as_large(unrest))
+    return "The times mean nothing here: those of " + name + " are " + fixed(unrest, 2) +
+           " times their median on the average, so that what else the machine did costs as much as "
+           "the claimed " +
+           as_much;
+  if (const auto [name, spread] = worst_of(spread_by_name(timing)); is_as_large(spread))
+    return "The times mean nothing here: at equal work the runs of " + name + " are a factor " +
+           fixed(spread, 2) + " off their median on the average, as much as the claimed " + as_much;
+  return "";
 }
 
 // [seed]: ln ratio.
@@ -68,8 +98,11 @@ std::map<int64_t, double> log_ratios_of_runs(const Claim& claim, const Evidence&
       timing.unlike += !alike;
       whole = of_a && of_b && alike;
       if (!whole) break;
-      for (const Record* run : {a, b})
-        timing.unrest[evidence.arm(run->run.arm).label].push_back(unrest_of(*run));
+      for (const auto& [run, seconds] : {std::pair(a, *of_a), std::pair(b, *of_b)}) {
+        const std::string& label = evidence.arm(run->run.arm).label;
+        timing.unrest[label].push_back(unrest_of(*run));
+        timing.of_runs[label][run->manifest.value("perf_class", "")].push_back(seconds);
+      }
       sum += std::log(*of_a / *of_b);
     }
     if (whole) ratios[seed] = sum / static_cast<double>(budgets.size());
@@ -116,7 +149,8 @@ Verdict rule_time_ratio(const Claim& claim, const Evidence& evidence, const std:
   Effect effect;
   verdict.seeds.clear();
   verdict.detail = {{"by_seed", Json::array()}, {"in_turn", timing.in_turn}};
-  for (const auto& [of, values] : timing.unrest) verdict.detail["unrest"][of] = median(values);
+  for (const auto& [of, unrest] : unrest_by_name(timing)) verdict.detail["unrest"][of] = unrest;
+  for (const auto& [of, spread] : spread_by_name(timing)) verdict.detail["spread"][of] = spread;
   for (const auto& [seed, log_ratio] : ratios) {
     effect.values.push_back(sign * log_ratio);
     verdict.seeds.push_back(seed);
@@ -154,10 +188,7 @@ Verdict rule_time_ratio(const Claim& claim, const Evidence& evidence, const std:
     } else {
       measured += ", which holds 1: the direction is open";
       verdict.pairs_needed = more_pairs(effect, claimed, alpha);
-      measured += "; " +
-                  (*verdict.pairs_needed > 1000 ? "more than 1000"
-                                                : std::to_string(*verdict.pairs_needed)) +
-                  " seeds would settle it with 80 % power";
+      measured += pairs_needed_text(verdict.pairs_needed);
     }
   }
   if (!timing.in_turn && effect.has_interval)

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "suite/base/names.h"
 #include "suite/judge/text.h"
 
 namespace normbench {
@@ -20,8 +21,27 @@ std::string rate_text(double lr) { return Json(lr).dump(); }
 
 }  // namespace
 
+std::vector<double> rates_of_minima(const std::vector<SweepTrial>& trials) {
+  std::vector<double> rates;
+  bool falling = true;  // a first trial below its neighbour is a minimum, too
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const bool rises = i + 1 == trials.size() || trials[i + 1].loss > trials[i].loss;
+    if (falling && rises && std::isfinite(trials[i].loss)) rates.push_back(trials[i].peak_lr);
+    // Equal losses go on as they came: a flat bottom is one minimum.
+    if (i + 1 < trials.size() && trials[i + 1].loss != trials[i].loss) falling = !rises;
+  }
+  return rates;
+}
+
 void choose_rate(SweepPoint& point) {
   const auto& trials = point.trials;
+  if (const auto minima = rates_of_minima(trials); minima.size() > 1) {
+    std::vector<std::string> at;
+    for (const double rate : minima) at.push_back(rate_text(rate));
+    point.doubts.push_back(place(point) + ": the loss has " + std::to_string(minima.size()) +
+                           " minima over the rate (" + join(at, ", ") +
+                           "), so that luck of a seed may have chosen it");
+  }
   const auto best = std::min_element(trials.begin(), trials.end(),
                                      [](const auto& a, const auto& b) { return a.loss < b.loss; });
   if (best == trials.end() || best->runs == 0) {
@@ -95,6 +115,9 @@ std::vector<std::string> Tuning::problems(const JudgeInput& input,
   std::vector<std::string> all;
   if (!swept()) {
     if (input.peak_lr_source.empty()) all.push_back("this tier has no learning-rate sweep");
+    for (const auto& arm : arms)
+      if (is_one_of(arm, input.untuned_arms))
+        all.push_back("the rate of " + arm + " is a guess (" + input.peak_lr_source + ")");
     return all;
   }
   std::map<int64_t, std::map<std::string, int>> effort;  // [budget][arm]: trials

@@ -40,6 +40,7 @@ struct SweepPoint {
       parabola;  // absent on an edge or beside a diverged trial: then chosen_lr = best_lr
   std::optional<double> table_lr;     // what the table file holds for this budget
   std::vector<std::string> problems;  // why this rate is not a tuned one
+  std::vector<std::string> doubts;    // why a tuned rate may miss the optimum all the same
   int num_trials() const;
 };
 
@@ -59,7 +60,12 @@ struct Tuning {
                                     const std::string& dataset) const;
 };
 
-/// Fills in the point's best_lr, chosen_lr, on_edge and parabola from its trials (sorted by rate).
+/// Where the loss is lower than at both neighbours (at one, at the ends of the grid), by rate. More
+/// than one: what the seed does to the loss is as large as what the rate does.
+std::vector<double> rates_of_minima(const std::vector<SweepTrial>& trials);
+
+/// Fills in the point's best_lr, chosen_lr, on_edge, parabola and doubts from its trials (sorted by
+/// rate).
 void choose_rate(SweepPoint& point);
 
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep);

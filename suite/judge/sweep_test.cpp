@@ -48,6 +48,41 @@ TEST(Sweep, AnOptimumOnTheEdgeIsAProblem) {
   EXPECT_EQ(result.peak_lr["angpt"]["gcide_1k"][0][1], .008);  // the best that is known
 }
 
+std::vector<double> minima(const std::vector<double>& losses) {
+  std::vector<SweepTrial> trials;
+  for (size_t i = 0; i < losses.size(); ++i)
+    trials.push_back(
+        {.peak_lr = static_cast<double>(i + 1), .planned = 1, .runs = 1, .loss = losses[i]});
+  return rates_of_minima(trials);
+}
+
+TEST(Sweep, MinimaOverTheRateAreCounted) {
+  const double broke = INFINITY;
+  EXPECT_EQ(minima({3, 2, 3}), (std::vector<double>{2}));
+  EXPECT_EQ(minima({3, 2, 1}), (std::vector<double>{3}));
+  EXPECT_EQ(minima({1, 2, broke, broke}), (std::vector<double>{1}));
+  EXPECT_EQ(minima({3, 2, 2, 3}).size(), 1u);  // a flat bottom is one
+  EXPECT_EQ(minima({broke, broke}).size(), 0u);
+  EXPECT_EQ(minima({2.898, 2.913, 2.916, 2.743, 2.968}), (std::vector<double>{1, 4}));
+  EXPECT_EQ(minima({2, broke, 3, 4}), (std::vector<double>{1, 3}));
+}
+
+TEST(Sweep, SeveralMinimaRaiseADoubtAndOneDoesNot) {
+  SweepWorld world(.0147);
+  const auto doubts = [&] {
+    size_t all = 0;
+    const auto records = load_records(world.folder.path(), world.input.sweep_runs, {});
+    for (const auto& point : read_sweep(world.input, records).points) all += point.doubts.size();
+    return all;
+  };
+  EXPECT_EQ(doubts(), 0u);
+  world.options.truth = [](const RunRef& run, double loss) {
+    return run.peak_lr == .032 ? loss - 1 : loss;  // a lucky trial on the far side
+  };
+  testing::write_all(world.folder.path(), world.input, world.options);
+  EXPECT_EQ(doubts(), 4u);  // two arms, two budgets
+}
+
 TEST(Sweep, AMissingTrialIsAProblem) {
   SweepWorld world(.0147);
   std::filesystem::remove_all(world.folder.path(world.input.sweep_runs[2].run_id));

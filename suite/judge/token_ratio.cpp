@@ -129,6 +129,7 @@ Json equal_loss_json(const Evidence& evidence, const std::string& yardstick) {
     if (evidence.budgets(yardstick, dataset).size() < 2) continue;  // no ladder to read
     for (const auto& arm : evidence.input.arms) {
       if (arm.name == yardstick) continue;
+      const auto untuned = evidence.tuning.problems(evidence.input, {arm.name, yardstick}, dataset);
       for (const int64_t budget : evidence.budgets(arm.name, dataset)) {
         const auto pairs = token_ratios_at(evidence, arm.name, yardstick, dataset, budget);
         if (pairs.empty()) continue;
@@ -143,7 +144,8 @@ Json equal_loss_json(const Evidence& evidence, const std::string& yardstick) {
                         {"n", row["n"]},
                         {"tokens", tokens},
                         {"flops", in_flops(tokens, evidence, arm.name, yardstick, dataset)},
-                        {"seconds", in_seconds(tokens, evidence, arm.name, yardstick, dataset)}});
+                        {"seconds", in_seconds(tokens, evidence, arm.name, yardstick, dataset)},
+                        {"untuned", untuned.empty() ? "" : "untuned"}});
       }
     }
   }

@@ -45,8 +45,8 @@ Json in_seconds(const Json& tokens, const Evidence& evidence, const std::string&
 Json in_flops(const Json& tokens, const Evidence& evidence, const std::string& challenger,
               const std::string& reference, const std::string& dataset);
 
-/// Rows {dataset, arm, budget, n, tokens, flops, seconds} of every arm but the yardstick at each of
-/// its budgets: what the yardstick needs for the arm's final loss / what the arm took.
+/// Rows {dataset, arm, budget, n, tokens, flops, seconds, untuned} of every arm but the yardstick
+/// at each of its budgets: what the yardstick needs for the arm's final loss / what the arm took.
 Json equal_loss_json(const Evidence& evidence, const std::string& yardstick);
 
 }  // namespace normbench

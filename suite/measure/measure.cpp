@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "suite/base/find_entry.h"
+#include "suite/base/interrupt.h"
 
 namespace normbench {
 
 void Rows::add(Json row) {
+  stop_if_interrupted();
   NORMBENCH_CHECK(row.is_object() && !row.contains("row"), row.dump());
   for (const auto& [column, entry] : row.items())
     NORMBENCH_CHECK(entry.is_string() || (entry.is_number() && std::isfinite(entry.get<double>())),

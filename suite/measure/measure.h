@@ -18,7 +18,7 @@ namespace normbench {
 class Rows {
  public:
   /// One line of the record: an object of finite numbers and strings. The column "row" counts from
-  /// 1 and is added here.
+  /// 1 and is added here. Throws Interrupted on SIGINT or SIGTERM: tasks add rows as they go.
   void add(Json row);
   /// A number about all rows; each name once, finite.
   void value(const std::string& name, double v);

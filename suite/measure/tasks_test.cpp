@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "suite/base/testing/interrupted.h"
 #include "suite/measure/measure.h"
 #include "suite/measure/series.h"
 
@@ -93,6 +94,14 @@ TEST(Rows, RefuseWhatARecordCannotHold) {
   EXPECT_ANY_THROW(rows.value("x", std::nan("")));
   rows.value("x", 1);
   EXPECT_ANY_THROW(rows.value("x", 1));
+}
+
+TEST(Rows, ASignalEndsATaskAtItsNextRow) {
+  EXPECT_EXIT(testing::run_after_a_signal([] {
+                Rows rows;
+                rows.add({{"x", 1}});
+              }),
+              ::testing::ExitedWithCode(kExitInterrupted), "");
 }
 
 TEST(HessianScaling, TheLinearLayerGrowsWithTheSquareAndSimpleNormNotAtAll) {

@@ -61,6 +61,33 @@ TEST_F(PlanTest, NumbersThatARunWouldTripOverAreErrors) {
   expect_refusal(kSetting + "/token_budgets", Json::array(), "empty");
   expect_refusal(kSetting + "/micro_batch_sequences", 3, "whole number of micro-batches");
   expect_refusal(kSetting + "/validation_tokens", 65, "multiple of the context");
+  expect_refusal("/tiers/smoke/threads", 1'000'000, "1 to 1024");
+}
+
+TEST_F(PlanTest, ASizeIsOneThatAModelCanHave) {
+  const auto refusal = [&](const std::string& pointer, const Json& value) -> std::string {
+    Json sizes = sizes_file();
+    sizes[Json::json_pointer(pointer)] = value;
+    write_json(folder_ + "/sizes.json", sizes);
+    try {
+      read_sizes(folder_);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const std::string micro = "/sizes/micro";
+  for (const char* key :
+       {"num_layers", "width", "num_heads", "mlp_width", "context", "head_width"}) {
+    const std::string at = micro + "/" + key;
+    for (const int64_t value : {int64_t{-2}, int64_t{1} << 62})
+      EXPECT_NE(refusal(at, value).find(at), std::string::npos) << refusal(at, value);
+  }
+  EXPECT_EQ(refusal(micro + "/head_width", 64), "accepted");
+  EXPECT_NE(refusal(micro + "/head_width", 15).find("an even number"), std::string::npos);
+  EXPECT_NE(refusal(micro + "/width", 6).find("an even number"), std::string::npos);  // 6 / 2 heads
+  EXPECT_NE(refusal("/sizes", {{"other", sizes_file()["sizes"]["micro"]}}).find("/sizes/micro"),
+            std::string::npos);
 }
 
 TEST_F(PlanTest, ASeedOfTheSweepIsNeverOneOfTheVerdict) {

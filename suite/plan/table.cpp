@@ -140,6 +140,7 @@ Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
   tier.threads = o.optional<int64_t>("threads", 1);
   tier.noise = o.optional<Json>("noise", Json());
   tier.peak_lr_source = o.optional<std::string>("peak_lr_source", "");
+  tier.untuned_arms = o.optional<std::vector<std::string>>("untuned_arms", {});
   o.for_each_object("settings", [&](const std::string& setting, const JsonObject& s) {
     tier.settings.push_back(read_setting(setting, s, table, sizes));
   });
@@ -153,8 +154,35 @@ Tier read_tier(const std::string& name, const JsonObject& o, const Table& table,
     });
   o.ignore("measurements");
   o.finish();
-  check_tier(o, tier);
+  check_tier(o, tier, table);
   return tier;
+}
+
+/// More than any model has of anything, and little enough that no product of three of them, which
+/// is what parameters are counted by, overflows.
+constexpr int64_t kMostOfASize = 1'000'000;
+
+int64_t read_count(const JsonObject& size, const char* key) {
+  const auto count = size.required<int64_t>(key);
+  if (count < 1 || count > kMostOfASize)
+    size.fail(key, "not a size that a model can have", std::to_string(count),
+              "1 to " + std::to_string(kMostOfASize));
+  return count;
+}
+
+void check_size(const JsonObject& size) {
+  size.ignore("note");
+  for (const char* key : {"num_layers", "mlp_width", "context"}) read_count(size, key);
+  const int64_t width = read_count(size, "width"), heads = read_count(size, "num_heads");
+  const bool given = size.optional<int64_t>("head_width", 0) != 0;
+  if (!given && width % heads != 0)
+    size.fail("num_heads", "the width is not divisible by the heads",
+              std::to_string(width) + " and " + std::to_string(heads));
+  const int64_t head_width = given ? read_count(size, "head_width") : width / heads;
+  if (head_width % 2 != 0)
+    size.fail("head_width", "positions turn the entries of a head in pairs (RoPE)",
+              std::to_string(head_width), "an even number");
+  size.finish();
 }
 
 }  // namespace
@@ -255,18 +283,8 @@ Json read_sizes(const std::string& folder) {
   const JsonObject o(json, file);
   if (o.required<std::string>("schema") != "normbench-sizes-1") o.fail("schema", "unknown schema");
   o.ignore("note");
-  o.for_each_object("sizes", [](const std::string&, const JsonObject& size) {
-    size.ignore("note");
-    for (const char* key : {"num_layers", "width", "num_heads", "mlp_width", "context"})
-      if (size.required<int64_t>(key) <= 0) size.fail(key, "a size must be positive");
-    const int64_t head_width = size.optional<int64_t>("head_width", 0);
-    const int64_t width = size.required<int64_t>("width"),
-                  heads = size.required<int64_t>("num_heads");
-    if (head_width < 0 || (head_width == 0 && width % heads != 0))
-      size.fail("num_heads", "the width is not divisible by the heads",
-                std::to_string(width) + " and " + std::to_string(heads));
-    size.finish();
-  });
+  o.for_each_object("sizes", [](const std::string&, const JsonObject& size) { check_size(size); });
+  o.object("sizes").raw("micro");  // that of the canaries (expand.h)
   o.finish();
   Json sizes = json["sizes"];
   for (auto& size : sizes) size.erase("note");

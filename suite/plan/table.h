@@ -58,7 +58,8 @@ struct Tier {
   std::string name, note, device, precision;
   int64_t threads = 1;
   Json noise;  // measured seed noise and slope, for the power statement; may be null
-  std::string peak_lr_source;  // where the rates of a tier without a sweep come from
+  std::string peak_lr_source;             // where the rates of a tier without a sweep come from
+  std::vector<std::string> untuned_arms;  // those whose rates nobody has tuned for it
   std::vector<Setting> settings;
   std::vector<PlannedMeasurement> measurements;
 };

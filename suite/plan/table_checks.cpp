@@ -92,12 +92,26 @@ void check_rates(const JsonObject& o, const Setting& s) {
   }
 }
 
+/// As "5 at 1048576 tokens, 3 at 4194304 tokens".
+std::string trials_of(const std::map<int64_t, std::vector<double>>& budgets) {
+  std::string trials;
+  for (const auto& [budget, rates] : budgets)
+    trials += (trials.empty() ? "" : ", ") + std::to_string(rates.size()) + " at " +
+              std::to_string(budget) + " tokens";
+  return trials;
+}
+
 void check_sweep(const JsonObject& o, const Setting& s, const Names& arms, int64_t context) {
   if (!o.has("sweep")) return;
   check_seeds(o, "sweep/seeds", s.sweep.seeds);
   if (s.sweep.grid.empty()) o.fail("sweep/grid", "a sweep of nothing", "{}", "an arm or more");
+  const auto& [first, fair] = *s.sweep.grid.begin();
   for (const auto& [arm, budgets] : s.sweep.grid) {
     require_known(o, "sweep/grid", "no such arm", arm, arms);
+    if (trials_of(budgets) != trials_of(fair))
+      o.fail("sweep/grid/" + arm, "arms with unequal numbers of trials",
+             trials_of(budgets) + "; " + first + " has " + trials_of(fair),
+             "as many rates for every arm at every budget: the better tuned one would win");
     for (const auto& [budget, rates] : budgets) {
       const std::string key = "sweep/grid/" + arm + "/" + std::to_string(budget);
       check_budget(o, key, budget, batch_of(s, arm), context);
@@ -263,13 +277,20 @@ void check_setting(const JsonObject& o, const Setting& s, const Table& table, co
   check_verdict_runs(o, s, context);
 }
 
-void check_tier(const JsonObject& o, const Tier& tier) {
+void check_tier(const JsonObject& o, const Tier& tier, const Table& table) {
   require_known(o, "device", "unknown device", tier.device, {"cpu", "cuda"});
   require_known(o, "precision", "unknown precision", tier.precision, {"fp32", "bf16-mixed"});
-  if (tier.threads < 1)
-    o.fail("threads", "at least one thread is needed", std::to_string(tier.threads), "1 or more");
+  if (tier.threads < 1 || tier.threads > 1024)  // more than a machine of these tiers has
+    o.fail("threads", "at least one thread is needed, and not more than a machine has",
+           std::to_string(tier.threads), "1 to 1024");
   if (tier.settings.empty() && tier.measurements.empty())
     o.fail("settings", "a tier that runs nothing", "{}", "a setting or a measurement");
+  if (o.has("untuned_arms")) require_each_once(o, "untuned_arms", "arm", tier.untuned_arms);
+  for (const auto& arm : tier.untuned_arms)
+    require_known(o, "untuned_arms", "no such arm", arm, arm_names(table));
+  if (!tier.untuned_arms.empty() && tier.peak_lr_source.empty())
+    o.fail("untuned_arms", "rates that nobody tuned, and no word about where they come from", "",
+           "peak_lr_source beside it");
   if (tier.noise.is_null()) return;
   const JsonObject noise = o.object("noise");
   for (const char* key : {"loss_sd", "slope_nats_per_doubling"})

@@ -19,8 +19,9 @@ void check_name(const JsonObject& object, const std::string& key, const std::str
 void check_setting(const JsonObject& object, const Setting& setting, const Table& table,
                    const Json& sizes);
 
-/// Device, precision, threads, the numbers of the power statement, something to run.
-void check_tier(const JsonObject& object, const Tier& tier);
+/// Device, precision, threads, the arms without tuned rates, the numbers of the power statement,
+/// something to run.
+void check_tier(const JsonObject& object, const Tier& tier, const Table& table);
 
 /// Seeds of a setting, a sweep or a measurement: one or more, each once, none negative.
 void check_seeds(const JsonObject& object, const std::string& key,

@@ -42,6 +42,14 @@ TEST_F(TableChecks, ListsAreNotEmptyAndNameNothingTwice) {
   expect_refusal(kSetting + "/sweep/grid/a/1280", {0.02, 0.02}, "a learning rate stands twice");
 }
 
+TEST_F(TableChecks, EveryArmIsTunedWithAsManyTrials) {
+  const std::string b = kSetting + "/sweep/grid/b", unequal = "unequal numbers of trials";
+  expect_refusal(b, {{"1280", {0.1}}}, unequal);
+  expect_refusal(b, {{"1280", {0.1, 0.2}}, {"2560", {0.1}}}, unequal);
+  expect_refusal(b, {{"2560", {0.1, 0.2}}}, unequal);
+  EXPECT_NO_THROW(read_with(b, {{"1280", {0.1, 0.2}}}));  // {"a": {"1280": two rates}} stands there
+}
+
 TEST_F(TableChecks, ATierNamesADeviceAPrecisionAndAThread) {
   expect_refusal("/tiers/smoke/device", "tpu", "one of: cpu, cuda");
   expect_refusal("/tiers/smoke/precision", "fp16", "one of: fp32, bf16-mixed");
@@ -49,6 +57,20 @@ TEST_F(TableChecks, ATierNamesADeviceAPrecisionAndAThread) {
   expect_refusal("/tiers/smoke/noise", {{"loss_sd", 0.1}}, "/tiers/smoke/noise");
   const Json noise = {{"loss_sd", 0.0}, {"slope_nats_per_doubling", 0.3}, {"source", "s"}};
   expect_refusal("/tiers/smoke/noise", noise, "loss_sd");
+}
+
+TEST_F(TableChecks, ArmsWithoutTunedRatesAreArmsAndHaveASource) {
+  const auto tier = [](const Json& arms, bool source) {
+    Json all = table_file()["tiers"]["smoke"];
+    all["untuned_arms"] = arms;
+    if (source) all["peak_lr_source"] = "by hand";
+    return all;
+  };
+  EXPECT_NO_THROW(read_with("/tiers/smoke", tier({"b"}, true)));
+  expect_refusal("/tiers/smoke", tier({"b"}, false), "peak_lr_source beside it");
+  expect_refusal("/tiers/smoke", tier({"d"}, true), "no such arm");
+  expect_refusal("/tiers/smoke", tier({"b", "b"}, true), "stands twice");
+  expect_refusal("/tiers/smoke", tier(Json::array(), true), "an empty list");
 }
 
 TEST_F(TableChecks, AWordThatIsNoneOfTheChoicesIsAnErrorWithTheNearest) {
@@ -142,7 +164,7 @@ TEST_F(TableChecks, ATierRunsTheArmsAndMeasurementsOfItsClaims) {
   table["claims"][0]["reference"] = "c";
   EXPECT_NE(refusal().find(never_trained), std::string::npos) << refusal();
   EXPECT_NE(refusal().find("/claims/0/reference"), std::string::npos) << refusal();
-  table["tiers"]["smoke"]["settings"]["one"]["sweep"]["grid"]["c"] = {{"1280", {0.1}}};
+  table["tiers"]["smoke"]["settings"]["one"]["sweep"]["grid"]["c"] = {{"1280", {0.1, 0.2}}};
   EXPECT_EQ(refusal(), "accepted");
   table["tiers"]["smoke"]["settings"]["two"] = table_file()["tiers"]["smoke"]["settings"]["one"];
   table["claims"][0]["datasets"] = {"two"};

@@ -7,6 +7,7 @@
 #include "optim/optimizer.h"
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
+#include "suite/base/interrupt.h"
 #include "suite/base/random.h"
 #include "suite/base/record_digest.h"
 #include "suite/train/device.h"
@@ -56,6 +57,7 @@ CanaryResult run_canary(const Json& canary_config) {
   StreamHash hash;
   CanaryResult canary;
   for (int64_t t = 1; t <= c.num_steps(); ++t) {
+    stop_if_interrupted();
     const StepResult result = train_step(training, c, batches, *communicator, t);
     const float bits[] = {result.loss, result.grad_norm};
     hash.update_values<float>(bits);
@@ -96,6 +98,7 @@ std::vector<double> time_steps(const Json& config, int64_t steps) {
   Training training(c);
   std::vector<double> seconds;
   for (int64_t t = 1; t <= kWarmUp + steps; ++t) {
+    stop_if_interrupted();
     const auto start = std::chrono::steady_clock::now();
     train_step(training, c, batches, *communicator, t);
     if (t > kWarmUp)

@@ -12,7 +12,8 @@
 namespace normbench {
 
 /// Runs the canary of a canary configuration (suite/plan/expand.h, canary_config) on tokens from
-/// the counter-based generator. The numeric class is left to the caller.
+/// the counter-based generator. The numeric class is left to the caller. Throws Interrupted between
+/// two steps, as time_steps() does.
 CanaryResult run_canary(const Json& canary_config);
 
 /// What `run` (run_canary, or a measurement's) returns, remembered in <cache_folder>/<hash of the

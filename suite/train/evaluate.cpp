@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "suite/base/interrupt.h"
+
 namespace normbench {
 
 std::pair<torch::Tensor, torch::Tensor> batch_tensors(const Batch& batch, torch::Device device) {
@@ -17,6 +19,7 @@ double validation_loss(Model& model, const ValidationSlice& slice, int64_t seque
   double sum = 0;
   int64_t tokens = 0;
   for (int64_t first = 0; first < slice.num_windows(); first += sequences_per_batch) {
+    stop_if_interrupted();
     const Batch batch =
         slice.windows(first, std::min(sequences_per_batch, slice.num_windows() - first));
     const auto [inputs, targets] = batch_tensors(batch, device);

@@ -10,8 +10,32 @@
 namespace normbench {
 namespace {
 
-Json read_if_present(const std::string& file) {
-  return std::filesystem::exists(file) ? read_json(file) : Json();
+/// The object in `file`; null when it is absent, or holds none: then `*damage` says what it holds.
+Json read_object(const std::string& file, std::string* damage) {
+  if (!std::filesystem::exists(file)) return {};
+  try {
+    Json json = read_json(file);
+    if (json.is_object()) return json;
+    *damage = file + " holds no JSON object";
+  } catch (const UserError& e) {
+    *damage = e.what();
+  }
+  return {};
+}
+
+/// Why a finished record cannot stand for the run; empty when it can. Throws UserError or
+/// Json::exception when its files hold something that no run writes.
+std::string fault_of(const RunFolder& folder, const Json& manifest, const Json& summary,
+                     const Json& config, const CanaryResult& canary) {
+  if (manifest.value("config", Json()) != config) return "its configuration was edited";
+  if (auto stale = staleness(manifest, canary); !stale.empty()) return stale;
+  if (summary.value("run_id", "") != run_id_of(config) || !summary.contains("record_digest"))
+    return "its summary is damaged";
+  size_t cut = 0;
+  const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
+  return cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"]
+             ? ""
+             : "its digest does not match its content";
 }
 
 }  // namespace
@@ -22,8 +46,22 @@ RunFolder::RunFolder(const std::string& runs, const std::string& run_id)
   lock_ = std::make_unique<FileLock>(path_ + "/lock", /*wait=*/false, "run " + run_id);
 }
 
-Json RunFolder::manifest() const { return read_if_present(path_ + "/manifest.json"); }
-Json RunFolder::summary() const { return read_if_present(path_ + "/summary.json"); }
+Json RunFolder::manifest() const {
+  std::string ignored;
+  return read_object(path_ + "/manifest.json", &ignored);
+}
+
+Json RunFolder::summary() const {
+  std::string ignored;
+  return read_object(path_ + "/summary.json", &ignored);
+}
+
+std::string RunFolder::damage() const {
+  std::string found;
+  for (const char* file : {"/manifest.json", "/summary.json"}) read_object(path_ + file, &found);
+  return found;
+}
+
 void RunFolder::write_manifest(const Json& manifest) {
   write_json(path_ + "/manifest.json", manifest);
 }
@@ -52,7 +90,8 @@ void RunFolder::finish(Json summary,
   NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at(count).get<int64_t>(),
                   std::to_string(lines.size()));
   summary["steps_digest"] = digest_of_lines(lines);
-  write_json(path_ + "/summary.json", sealed_summary(manifest(), lines, std::move(summary)));
+  const Json manifest = read_json(path_ + "/manifest.json");
+  write_json(path_ + "/summary.json", sealed_summary(manifest, lines, std::move(summary)));
 }
 
 void RunFolder::clear() {
@@ -78,26 +117,17 @@ Json manifest_of(const Json& config, const std::string& name, const Fingerprint&
 
 bool reusable(const RunFolder& folder, const Json& config, const CanaryResult& canary,
               std::string* reason) {
+  if (*reason = folder.damage(); !reason->empty()) return false;
   const Json manifest = folder.manifest(), summary = folder.summary();
   if (manifest.is_null() || summary.is_null()) return false;
-  if (manifest.value("config", Json()) != config)
-    *reason = "its configuration was edited";
-  else if (*reason = staleness(manifest, canary); !reason->empty())
-    return false;
-  else if (summary.value("run_id", "") != run_id_of(config) || !summary.contains("record_digest"))
-    *reason = "its summary is damaged";
-  else {
-    *reason = "its digest does not match its content";
-    try {
-      size_t cut = 0;
-      const auto lines = read_record_lines(folder.path() + "/steps.jsonl.zst", &cut);
-      if (cut == 0 && record_digest(manifest, lines, summary) == summary["record_digest"])
-        return true;
-    } catch (const UserError& e) {
-      *reason = e.what();
-    }
+  try {
+    *reason = fault_of(folder, manifest, summary, config, canary);
+  } catch (const UserError& e) {
+    *reason = e.what();
+  } catch (const Json::exception& e) {
+    *reason = std::string("its record is damaged: ") + e.what();
   }
-  return false;
+  return reason->empty();
 }
 
 }  // namespace normbench

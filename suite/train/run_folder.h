@@ -20,10 +20,12 @@ class RunFolder {
   RunFolder(const std::string& runs, const std::string& run_id);
 
   const std::string& path() const { return path_; }
-  /// Manifest of an earlier session, or null.
+  /// Manifest of an earlier session; null when there is none, or none that can be read.
   Json manifest() const;
-  /// Summary of a finished run, or null.
+  /// Summary of a finished run; null as above.
   Json summary() const;
+  /// Why one of the two cannot be read; empty when both can be, or are absent.
+  std::string damage() const;
   void write_manifest(const Json& manifest);
 
   /// Opens the step stream; keeps the lines of the first `steps` steps.
@@ -50,8 +52,9 @@ Json manifest_of(const Json& config, const std::string& name, const Fingerprint&
                  const CanaryResult& canary);
 
 /// Can the finished record in `folder` stand for a run of this configuration by this build? False
-/// with an empty `*reason` when there is none; otherwise the reason says why not. A record from
-/// another class of machine stands when its canary agrees (suite/base/canary_result.h).
+/// with an empty `*reason` when there is none; otherwise the reason says why not, of a damaged
+/// record too: whatever its files hold, the run is done anew. A record from another class of
+/// machine stands when its canary agrees (suite/base/canary_result.h).
 bool reusable(const RunFolder& folder, const Json& config, const CanaryResult& canary,
               std::string* reason);
 

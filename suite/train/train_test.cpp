@@ -10,6 +10,7 @@
 #include "suite/base/files.h"
 #include "suite/base/record_digest.h"
 #include "suite/base/record_stream.h"
+#include "suite/base/testing/interrupted.h"
 #include "suite/base/testing/temporary_folder.h"
 #include "suite/train/canary.h"
 #include "suite/train/checkpoint.h"
@@ -199,6 +200,66 @@ TEST(Train, ANonFiniteValidationLossIsDivergenceAndIsNotRepeated) {
   for (const char* key : {"validation_loss", "validation_loss_bits", "weights_digest"})
     EXPECT_FALSE(summary.contains(key)) << key;
   EXPECT_EQ(train_run(json, source, *communicator, options), RunResult::kReused);
+}
+
+/// What a run must find of itself again.
+Json bits_of(const std::string& folder) {
+  const Json summary = read_json(folder + "/summary.json");
+  return {summary.at("validation_loss_bits"), summary.at("steps_digest"),
+          summary.at("weights_digest")};
+}
+
+TEST(Train, AGarbledRecordIsDoneAnew) {
+  const testing::TemporaryFolder runs;
+  const CountingTokens source;
+  const auto communicator = single_communicator();
+  Json json = micro_config();
+  json["token_budget"] = 2 * 4 * 32;  // two steps
+  RunOptions options;
+  options.runs_folder = runs.path();
+  const std::string folder = runs.path() + "/" + run_id_of(json);
+  ASSERT_EQ(train_run(json, source, *communicator, options), RunResult::kFinished);
+  const Json bits = bits_of(folder);
+  ASSERT_EQ(train_run(json, source, *communicator, options), RunResult::kReused);
+
+  const auto expect_anew = [&](const std::string& what) {
+    EXPECT_EQ(train_run(json, source, *communicator, options), RunResult::kFinished) << what;
+    EXPECT_EQ(bits_of(folder), bits) << what;
+    EXPECT_EQ(train_run(json, source, *communicator, options), RunResult::kReused) << what;
+  };
+  for (const std::string file : {"/manifest.json", "/summary.json"})
+    for (const char* garbage : {"", "{", "[]", "null", "\xff"}) {
+      write_file_atomically(folder + file, garbage);
+      expect_anew(file + " holds " + garbage);
+    }
+  // Objects of another kind, also where nothing but the manifest is left of a session.
+  for (const char* key : {"numeric_class", "canary_numbers", "fingerprint", "config"})
+    for (const bool finished : {true, false}) {
+      Json manifest = read_json(folder + "/manifest.json");
+      manifest[key] = 5;
+      write_json(folder + "/manifest.json", manifest);
+      if (!finished) std::filesystem::remove(folder + "/summary.json");
+      expect_anew(std::string("manifest with a wrong ") + key);
+    }
+  for (const char* key : {"run_id", "record_digest"}) {
+    Json summary = read_json(folder + "/summary.json");
+    summary[key] = 5;
+    write_json(folder + "/summary.json", summary);
+    expect_anew(std::string("summary with a wrong ") + key);
+  }
+}
+
+TEST(Train, ASignalEndsACanaryATimingAndAValidation) {
+  const auto interrupted = ::testing::ExitedWithCode(kExitInterrupted);
+  EXPECT_EXIT(testing::run_after_a_signal([] { run_canary(micro_config()); }), interrupted, "");
+  EXPECT_EXIT(testing::run_after_a_signal([] { time_steps(micro_config(), 1); }), interrupted, "");
+  const CountingTokens source;
+  Training training(read_run_config(micro_config(), "test"));
+  EXPECT_EXIT(testing::run_after_a_signal([&] {
+                validation_loss(*training.model, ValidationSlice(source, 32, 128), 2,
+                                training.device);
+              }),
+              interrupted, "");
 }
 
 class Checkpoints : public ::testing::Test {

@@ -206,7 +206,8 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   if (!old.is_null()) {
     old["name"] = options.name;
     old["perf_class"] = print.perf_class;
-    old["fingerprint"]["perf"] = manifest["fingerprint"]["perf"];
+    if (Json& old_print = old["fingerprint"]; old_print.is_object())
+      old_print["perf"] = manifest["fingerprint"]["perf"];
   }
   if (!reason.empty() || (!old.is_null() && old != manifest) || !folder.summary().is_null()) {
     log_warning(options.name + " is done anew: " +

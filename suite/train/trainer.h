@@ -29,8 +29,9 @@ enum class RunResult { kReused, kFinished, kDiverged };
 /// checkpoint; a stale one is done anew. Step t = 1..N: gradients of the micro-batches are summed,
 /// clipped by global norm, the optimiser steps with lr(t), the constraint is imposed. A non-finite
 /// loss or gradient norm, a loss above the limit, or a non-finite validation loss at the end is
-/// divergence: a result. Throws UserError (bad
-/// configuration or data), MachineError, Interrupted (after a checkpoint).
+/// divergence: a result. Throws UserError (bad configuration or data), MachineError, Interrupted:
+/// after a checkpoint, or in the validation at the end, which leaves the last one, at most
+/// checkpoint_seconds old.
 RunResult train_run(const Json& config, const TokenSource& source, Communicator& communicator,
                     const RunOptions& options);
 
