@@ -47,9 +47,10 @@ struct BlessOptions {
   std::set<std::string> may_diverge;  // arms whose divergence is the expected result
 };
 
-/// Writes the entry of the records' numeric class, keeps the others. Throws UserError when the
-/// reason is empty, or a planned run is absent, damaged, stale, or diverged unexpectedly, or when
-/// the records come from several numeric classes. Returns what changed, for a person.
+/// Writes the entry of the records' numeric class, keeps the others. An entry of several classes
+/// (never at the smoke tier) bears all their names, "a + b": to a machine of one of them it is an
+/// entry of another class. Throws UserError when the reason is empty, or a planned run is absent,
+/// damaged, stale, or diverged unexpectedly. Returns what changed, for a person.
 std::string bless(const JudgeInput& input, const std::string& runs_folder,
                   const std::string& baseline_file, const BlessOptions& options);
 

@@ -295,12 +295,29 @@ TEST_F(Gate, BlessRefusesWhatItMust) {
   auto other = options;
   other.numeric_class = "another class";
   testing::write_record(runs.path(), run_of("angpt"), other);
+  input.tier = "smoke";
   refuses("several numeric classes", reason);
+  input.tier = "cpu";
   std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
   refuses("is absent", reason);
   testing::write_record(runs.path(), run_of("angpt"), options);
   input.canaries["gpt_plus"].digest = "digest of today";
   refuses("is stale", reason);
+}
+
+TEST_F(Gate, PiecesFromTwoMachinesMakeOneEntryThatIsOfAnotherClassToBoth) {
+  auto other = options;
+  other.numeric_class = "another class";
+  for (const auto& run : input.runs)
+    if (run.seed == 2) testing::write_record(runs.path(), run, other);
+  file = baselines.path("measured/cpu/pieces.json");
+  bless(input, runs.path(), file, reason);
+  EXPECT_TRUE(read_json(file)["entries"].contains("another class + " + options.numeric_class));
+  const CheckResult result = check();
+  EXPECT_TRUE(result.green()) << result.text;
+  EXPECT_NE(result.text.find("inside the prediction interval"), std::string::npos) << result.text;
+  other_class(.5);
+  expect_red("prediction interval");
 }
 
 TEST_F(Gate, AnExpectedDivergenceCanBeBlessedAndIsThenKept) {

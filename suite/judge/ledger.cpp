@@ -249,10 +249,9 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
     const bool shown =
         verdict.outcome == Outcome::kReproduced || verdict.outcome == Outcome::kDirectionOnly;
     if (shown && *verdict.p_holm > input.alpha)
-      verdict.notes.push_back("of " + count_text(p_values.size(), "verdict") +
-                              " of this table that have a p, this one alone would be expected to "
-                              "stand; among them all it does not (Holm " +
-                              fixed(*verdict.p_holm, 3) + ")");
+      verdict.notes.push_back(
+          "asked alone it stands; among the " + count_text(p_values.size(), "verdict") +
+          " with a p in this table it does not (Holm " + fixed(*verdict.p_holm, 3) + ")");
   }
 
   std::set<std::string> numeric_classes, gated_classes, perf_classes, builds;
