@@ -10,11 +10,13 @@
 #include "data/sidecar.h"
 #include "suite/app/testing/process.h"
 #include "suite/app/testing/schema_check.h"
+#include "suite/base/errors.h"
 #include "suite/base/files.h"
 #include "suite/base/json.h"
 #include "suite/base/random.h"
 #include "suite/base/record_digest.h"
 #include "suite/base/record_stream.h"
+#include "suite/base/testing/small_disk.h"
 
 namespace normbench {
 namespace {
@@ -232,6 +234,29 @@ TEST_F(Resume, AModelThatNoMemoryHoldsIsAnErrorOfTheMachine) {
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_NE(result.err.find("machine error: out of memory"), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find("Exception raised"), std::string::npos) << result.err;
+}
+
+TEST_F(Resume, AFullDiskInTheMiddleOfARunIsAMachineErrorAndTheRunGoesOn) {
+  const std::string runs = folder_->path() + "/small_disk";
+  const testing::SmallDisk disk(runs);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting is not allowed here";
+  // A checkpoint after each step; the first ones fit, the one after them does not.
+  const auto full = run_program(command(runs, config_));
+  EXPECT_EQ(full.exit_code, kExitMachine) << full.err;
+  EXPECT_NE(full.err.find("machine error: "), std::string::npos) << full.err;
+  ASSERT_TRUE(disk.grow());
+  const auto roomy = run_program(command(runs, config_));
+  EXPECT_EQ(roomy.exit_code, 0) << roomy.err;
+  EXPECT_EQ(bits(summary(runs, config_)), undisturbed());
+}
+
+TEST_F(Resume, APlaceThatIsNoFolderIsAMachineErrorBeforeAnythingIsTrained) {
+  const std::string file = folder_->path() + "/no_folder";
+  write_file_atomically(file, "bytes");
+  const auto result = run_program(command(file + "/runs", config_));
+  EXPECT_EQ(result.exit_code, kExitMachine) << result.err;
+  EXPECT_NE(result.err.find(file), std::string::npos) << result.err;
+  EXPECT_EQ(result.out.find("tokens/s"), std::string::npos) << result.out;
 }
 
 TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {

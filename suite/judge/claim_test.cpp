@@ -13,13 +13,8 @@ namespace normbench {
 namespace {
 
 using testing::name;
+using testing::with_ratio;
 using testing::World;
-
-testing::SyntheticOptions with_ratio(double ratio) {
-  testing::SyntheticOptions options;
-  options.token_ratio["angpt"] = ratio;
-  return options;
-}
 
 TEST(SpeedUp, ATrueRatioOfTheClaimedSizeIsReproduced) {
   World world(with_ratio(1.4));

@@ -11,13 +11,8 @@ namespace normbench {
 namespace {
 
 using testing::name;
+using testing::with_ratio;
 using testing::World;
-
-testing::SyntheticOptions with_ratio(double ratio) {
-  testing::SyntheticOptions options;
-  options.token_ratio["angpt"] = ratio;
-  return options;
-}
 
 // Every run of these arm and seeds diverges.
 void diverge(World& world, const std::string& arm, int64_t up_to_seed) {

@@ -54,6 +54,13 @@ struct World {
   const TemporaryFolder& folder = *folder_owner;
 };
 
+/// Two arms of which angpt needs 1 / ratio of the other's tokens.
+inline SyntheticOptions with_ratio(double ratio) {
+  SyntheticOptions options;
+  options.token_ratio["angpt"] = ratio;
+  return options;
+}
+
 inline std::string name(Outcome outcome) { return outcome_name(outcome); }
 
 /// What the reader says to a claim with these keys; "" when nothing.

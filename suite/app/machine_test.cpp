@@ -1,0 +1,54 @@
+// What a machine lacks: room on the disk, a place for results, programs.
+#include "suite/app/testing/checkout.h"
+#include "suite/base/testing/small_disk.h"
+
+namespace normbench {
+namespace {
+
+using testing::Checkout;
+using testing::kProgram;
+using testing::ProcessResult;
+using testing::run_program;
+using testing::SmallDisk;
+using testing::TemporaryFolder;
+
+TEST(Machine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
+  const Checkout checkout;
+  {
+    const SmallDisk disk(checkout.path() + "/results");
+    if (!disk.mounted()) GTEST_SKIP() << "mounting is not allowed here";
+    const auto full = checkout.normbench({"data", "prepare", "synthetic"});
+    EXPECT_EQ(full.exit_code, 3) << full.err;
+  }
+  const auto roomy = checkout.normbench({"data", "prepare", "synthetic"});
+  EXPECT_EQ(roomy.exit_code, 0) << roomy.err;
+}
+
+/// The names in the last line of `normbench doctor`.
+void expect_wanting(const ProcessResult& doctor, const std::vector<std::string>& names) {
+  EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
+  const size_t last = doctor.out.find("can run: nothing, for want of: ");
+  ASSERT_NE(last, std::string::npos) << doctor.out;
+  for (const auto& name : names)
+    EXPECT_NE(doctor.out.find(name, last), std::string::npos) << name << "\n" << doctor.out;
+}
+
+TEST(Machine, TheDoctorSaysForWantOfWhatNothingRuns) {
+  const Checkout checkout;
+  write_file_atomically(checkout.path() + "/results", "no folder");
+  // The program without the worker and its registry beside it.
+  const TemporaryFolder programs(TemporaryFolder::kDisk);
+  std::filesystem::copy_file(kProgram, programs.path("normbench"));
+  expect_wanting(run_program({programs.path("normbench"), "--root", checkout.path(), "doctor"}),
+                 {"worker", "registry", "results"});
+}
+
+TEST(Machine, TheDoctorLooksAtTheDiskOfTheResults) {
+  const Checkout checkout;
+  const SmallDisk disk(checkout.path() + "/results");
+  if (!disk.mounted()) GTEST_SKIP() << "mounting is not allowed here";
+  expect_wanting(checkout.normbench({"doctor"}), {"disk"});
+}
+
+}  // namespace
+}  // namespace normbench
