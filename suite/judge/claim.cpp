@@ -148,11 +148,13 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   if (!claim.fixed_rates.empty()) verdict.notes.push_back("rates: " + claim.fixed_rates);
   std::set<std::string> classes;
   for (const auto* record : records_of(claim, evidence, dataset)) {
-    if (record->usable()) classes.insert(record->numeric_class());
-    if (!record->usable())
+    if (!record->usable()) {
       verdict.missing.push_back(record->run.name + " is " + record_state_name(record->state) +
                                 ": " + record->reason);
-    else if (record->diverged())
+      continue;
+    }
+    classes.insert(record->numeric_class());
+    if (record->diverged())
       verdict.diverged.push_back(record->run.name + " at step " +
                                  record->summary.value("diverged_at_step", Json("?")).dump());
   }

@@ -53,9 +53,8 @@ struct Effect {
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
 ///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
 ///                   and their bounds do not reach it
-///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it", not above 0 while the
-///   losses
-///                   at equal budget lie below
+///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it": not above 0, while
+///                   the losses at equal budget lie below
 ///   INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
 
@@ -84,10 +83,11 @@ struct Verdict {
   std::optional<double> estimate, low, high;  // in `unit`; an end that is absent is open
   std::string bound;  // "", ">=", "<=": what `estimate` is when most pairs are censored
   int pairs = 0, planned_pairs = 0;
-  std::vector<int64_t> budgets, seeds;    // that the estimate rests on
-  std::optional<double> detectable;       // smallest effect found with 80 % power, in `unit`
-  std::optional<int> pairs_needed;        // for INCONCLUSIVE, where further pairs can settle it
-  std::optional<double> p_value, p_holm;  // of "no effect"; adjusted over the table's verdicts
+  std::vector<int64_t> budgets, seeds;  // that the estimate rests on
+  std::optional<double> detectable;     // smallest effect found with 80 % power, in `unit`
+  std::optional<int> pairs_needed;      // for INCONCLUSIVE, where further pairs can settle it
+  // Of "no effect" (non_inferiority: of "worse by the margin"); adjusted over the table's verdicts.
+  std::optional<double> p_value, p_holm;
   Json per_budget = Json::array();
   Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply
   Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null

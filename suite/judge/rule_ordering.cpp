@@ -1,8 +1,8 @@
 // Rule "ordering": the arms stand in this order, the worst first, by final validation loss at the
 // longest budget that all of them have.
-//   gap_i,s = L_i,s - L_i+1,s    nats, neighbours i and i+1 of the claimed order, seed s; t
-//   interval REPRODUCED      every gap's interval lies above 0 (intersection-union: each must pass,
-//   so no
+//   gap_i,s = L_i,s - L_i+1,s    nats, neighbours i and i+1 of the claimed order, seed s
+// t interval of each gap over the seeds:
+//   REPRODUCED      every gap's interval lies above 0 (intersection-union: each must pass, so no
 //                   correction is needed)
 //   NOT_REPRODUCED  some gap's interval lies below 0 (alpha shared by the gaps)
 //   DIRECTION_ONLY  neither, and the last is better than the first: the ends hold, the middle is
