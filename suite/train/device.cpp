@@ -69,11 +69,12 @@ void fix_arithmetic(int64_t threads) {
   at::set_num_threads(static_cast<int>(threads));
   auto& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicFillUninitializedMemory(false);
   context.setBenchmarkCuDNN(false);
   context.setDeterministicCuDNN(true);
   context.setAllowTF32CuDNN(false);
   context.setFloat32MatmulPrecision("highest");
-  at::globalContext().setFlushDenormal(true);
+  context.setFlushDenormal(true);
 }
 
 }  // namespace normbench

@@ -19,13 +19,15 @@ torch::ScalarType compute_type(const std::string& precision);
 /// Environment that LibTorch's libraries read when they start, and allocator settings of glibc.
 /// Sets what is missing and starts the program again when something was: call it first in main.
 /// Returns when all is in place.
-///   ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS, ONEDNN_MAX_CPU_ISA  one ISA on every machine, so
-///   that machines agree CUBLAS_WORKSPACE_CONFIG deterministic cuBLAS OMP_NUM_THREADS one, unless
-///   the configuration says otherwise
+/// ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA: one instruction set, so that
+/// machines agree. CUBLAS_WORKSPACE_CONFIG: deterministic cuBLAS. OMP_NUM_THREADS: one thread, unless
+/// the configuration says otherwise.
 void restart_with_fixed_environment(int argc, char** argv);
 
 /// Deterministic algorithms, no TF32, no cuDNN search, threads as given; denormals are flushed
-/// (they cost ten times the time and no loss depends on them).
+/// (they cost ten times the time and no loss depends on them). ATen's habit of filling every new
+/// tensor with NaN under deterministic algorithms is off: it costs some 4 % of a step, and a test
+/// (train_test.cpp) that turns it on shows that no architecture reads such memory.
 void fix_arithmetic(int64_t threads);
 
 }  // namespace normbench
