@@ -16,7 +16,11 @@ TEST(Canary, OfEveryArmOfEveryTableAtEveryTierCanBeBuilt) {
   const Json sizes = read_sizes(tables);
   const Registry registry(NORMBENCH_PROGRAMS "/registry.json");
   const DatasetLookup prepared = [](const std::string&) {
-    return DatasetIdentity{.vocabulary = 1024, .train_digest = "t", .validation_digest = "v"};
+    return DatasetIdentity{.vocabulary = 1024,
+                           .train_digest = "t",
+                           .validation_digest = "v",
+                           .train_tokens = 1 << 24,
+                           .validation_tokens = 1 << 18};
   };
   std::set<std::string> arms, built;
   for (const auto& table : read_tables(tables, ""))

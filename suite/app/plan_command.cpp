@@ -16,7 +16,7 @@ namespace {
 std::string state_of(const Project& project, const PlannedRun& run, const Estimate& estimate) {
   if (run.run_id.empty()) return "no data";
   if (estimate.finished(run.run_id)) return "finished";
-  return adoptable_record(project, run).empty() ? "pending" : "published";
+  return adoptable_records(project, run).empty() ? "pending" : "published";
 }
 
 void print_list(const Project& project, const PlannedTier& planned, const Estimate& estimate) {

@@ -49,11 +49,13 @@ std::optional<Sidecar> whole_sidecar(const Project& project, const std::string& 
 /// (suite/tables/data.json).
 std::optional<DatasetIdentity> dataset_identity(const Project& project, const std::string& name) {
   if (const auto sidecar = whole_sidecar(project, name))
-    return DatasetIdentity{sidecar->vocabulary, sidecar->train.digest, sidecar->validation.digest};
+    return DatasetIdentity{sidecar->vocabulary, sidecar->train.digest, sidecar->validation.digest,
+                           sidecar->train.tokens, sidecar->validation.tokens};
   for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
     if (spec.name == name && spec.expected)
       return DatasetIdentity{spec.tokenizer.vocabulary, spec.expected->train_digest,
-                             spec.expected->validation_digest};
+                             spec.expected->validation_digest, spec.expected->train_tokens,
+                             spec.expected->validation_tokens};
   return std::nullopt;
 }
 
@@ -237,13 +239,16 @@ bool has_record(const PlannedRun& run, const std::string& runs_folder) {
   return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
 }
 
-std::string adoptable_record(const Project& project, const PlannedRun& run) {
+std::vector<std::string> adoptable_records(const Project& project, const PlannedRun& run) {
   if (run.run_id.empty() || fs::exists(project.runs() + "/" + run.run_id + "/manifest.json"))
-    return "";
+    return {};
+  std::vector<std::string> records;
   std::error_code absent;
   for (const auto& report : fs::directory_iterator(project.published(), absent))
-    if (has_record(run, report.path() / "runs")) return report.path() / "runs" / run.run_id;
-  return "";
+    if (has_record(run, report.path() / "runs"))
+      records.push_back(report.path() / "runs" / run.run_id);
+  std::sort(records.begin(), records.end());
+  return records;
 }
 
 bool any_record(const PlannedTier& planned, const std::string& runs_folder) {

@@ -67,8 +67,9 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned);
 bool has_record(const PlannedRun& run, const std::string& runs_folder);
 bool any_record(const PlannedTier& planned, const std::string& runs_folder);
 
-/// Folder of a published record of this run, whichever table published it: `normbench run` takes it
-/// over. "" when there is none, or when this machine has a record of its own, be it half of one.
-std::string adoptable_record(const Project& project, const PlannedRun& run);
+/// Folders of the published records of this run, whichever tables published it, by name: `normbench
+/// run` takes over the first that is whole. None when this machine has a record of its own, be it
+/// half of one.
+std::vector<std::string> adoptable_records(const Project& project, const PlannedRun& run);
 
 }  // namespace normbench

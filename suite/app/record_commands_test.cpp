@@ -219,6 +219,15 @@ TEST(Records, APublishedRecordThatIsNotWholeIsPassedOver) {
       EXPECT_NE(anew.err.find("warning: "), std::string::npos) << file << " " << garbage;
       for (const auto& [path, bytes] : whole) write_file_atomically(path, bytes);
     }
+
+  // A second copy that is whole, published by a table whose name comes later.
+  std::filesystem::copy(results + "/published/some.table.smoke",
+                        results + "/published/some.table2.smoke",
+                        std::filesystem::copy_options::recursive);
+  write_file_atomically(record + "/manifest.json", "{");
+  const auto second = run();
+  EXPECT_NE(second.out.find("finished before"), std::string::npos) << second.out;
+  EXPECT_NE(second.err.find("warning: "), std::string::npos) << second.err;
 }
 
 TEST(Records, BlessingWritesEveryBaselineOrNone) {

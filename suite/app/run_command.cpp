@@ -52,14 +52,15 @@ std::vector<std::pair<std::string, std::string>> files_of_record(const std::stri
 /// and trains anew when this build would compute something else. One that is not whole is passed
 /// over.
 void adopt_published(const Project& project, const PlannedRun& run) {
-  const std::string published = adoptable_record(project, run);
-  if (published.empty()) return;
-  try {
-    const std::string own = project.runs() + "/" + run.run_id;
-    for (const auto& [name, bytes] : files_of_record(published))
-      write_file_atomically(own + "/" + name, bytes);
-  } catch (const UserError& e) {
-    log_warning(std::string("a published record is not taken over: ") + e.what());
+  const std::string own = project.runs() + "/" + run.run_id;
+  for (const std::string& published : adoptable_records(project, run)) {
+    try {
+      for (const auto& [name, bytes] : files_of_record(published))
+        write_file_atomically(own + "/" + name, bytes);
+      return;
+    } catch (const UserError& e) {
+      log_warning(std::string("a published record is not taken over: ") + e.what());
+    }
   }
 }
 

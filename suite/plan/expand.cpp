@@ -53,6 +53,36 @@ void check_shared_heads(const Json& config, const std::string& where) {
                      .expected = "a divisor of the number of heads, or 0 for as many"});
 }
 
+void check_experts(const Json& options, const std::string& where) {
+  if (!options.contains("num_experts") ||
+      options.at("pattern").get<std::string>().find('E') == std::string::npos)
+    return;
+  const int64_t top_k = options.at("top_k"), num_experts = options.at("num_experts");
+  if (top_k > num_experts)
+    throw UserError({.what = "a token cannot go to more experts than there are",
+                     .where = where + "/model_options/top_k",
+                     .found = std::to_string(top_k) + " of " + std::to_string(num_experts)});
+}
+
+/// Both splits end with a target that is no input: one token more than the windows hold.
+void check_text_suffices(const DatasetIdentity& text, const Setting& setting, int64_t context,
+                         const std::string& where) {
+  if (text.train_tokens < context + 1)
+    throw UserError({.what = "the training split is shorter than one window",
+                     .where = where + "/dataset",
+                     .found = std::to_string(text.train_tokens) + " tokens",
+                     .expected = "at least " + std::to_string(context + 1),
+                     .todo = "prepare more text or choose a size with a shorter context"});
+  if (text.validation_tokens < setting.validation_tokens + 1)
+    throw UserError({.what = "the validation split is shorter than the slice",
+                     .where = where + "/validation_tokens",
+                     .found = std::to_string(setting.validation_tokens) + " of " +
+                              std::to_string(text.validation_tokens) + " tokens",
+                     .expected = "at most " + std::to_string((text.validation_tokens - 1) /
+                                                              context * context),
+                     .todo = "choose fewer or prepare more text"});
+}
+
 constexpr int64_t kCanarySteps = 20;
 
 /// Length of the shortest beginning of a pattern of layers that holds every kind of layer.
@@ -141,6 +171,9 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
     if (size["head_width"] == 0)
       size["head_width"] = size["width"].get<int64_t>() / size["num_heads"].get<int64_t>();
     size["vocabulary"] = identity ? identity->vocabulary : 0;
+    if (identity)
+      check_text_suffices(*identity, setting, size.at("context"),
+                          table.file + ", at /tiers/" + tier.name + "/settings/" + setting.name);
     PlannedRun run{.name = {},
                    .run_id = {},
                    .paper = table.paper,
@@ -184,6 +217,7 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
         {"seed", seed},
     };
     check_shared_heads(run.config, where);
+    check_experts(run.config.at("model_options"), where);
     registry.check_probes(arm.probes, where + "/probes");
     if (!arm.probes.empty() && !sweep) run.config["probes"] = arm.probes;  // a trial is a loss
     if (identity) run.run_id = run_id_of(run.config);

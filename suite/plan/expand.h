@@ -14,10 +14,11 @@
 
 namespace normbench {
 
-/// Who a prepared data set is: what the run id needs of it.
+/// Who a prepared data set is: what the run id needs of it, and how much text there is.
 struct DatasetIdentity {
   int64_t vocabulary = 0;
   std::string train_digest, validation_digest;
+  int64_t train_tokens = 0, validation_tokens = 0;
 };
 /// Empty when the data set is neither prepared nor has a committed digest (the user's own text
 /// before `data prepare`).

@@ -178,6 +178,49 @@ TEST_F(PlanTest, WithoutTheDataARunHasNoId) {
   for (const auto& run : runs(read(table_file()), unknown)) EXPECT_EQ(run.run_id, "") << run.name;
 }
 
+TEST_F(PlanTest, TextThatIsTooShortIsAnErrorBeforeAnythingRuns) {
+  const auto refusal = [&](int64_t train_tokens, int64_t validation_tokens) -> std::string {
+    const auto text = [&](const std::string& name) {
+      auto identity = prepared(name);
+      identity->train_tokens = train_tokens;
+      identity->validation_tokens = validation_tokens;
+      return identity;
+    };
+    try {
+      runs(read(table_file()), text);  // windows of 32 tokens, two of them for validation
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(33, 65), "accepted");
+  EXPECT_NE(refusal(32, 65).find(kSetting + "/dataset"), std::string::npos) << refusal(32, 65);
+  EXPECT_NE(refusal(33, 64).find(kSetting + "/validation_tokens"), std::string::npos)
+      << refusal(33, 64);
+  EXPECT_NE(refusal(33, 64).find("at most 32"), std::string::npos) << refusal(33, 64);
+}
+
+TEST_F(PlanTest, MoreExpertsToATokenThanThereAreIsAnError) {
+  const auto refusal = [&](const Json& options) -> std::string {
+    Json table = table_file();
+    table["arms"]["a"] = {{"label", "A"},
+                          {"model", "experts"},
+                          {"model_options", options},
+                          {"optimizer", "adamw"},
+                          {"schedule", "cosine"}};
+    try {
+      runs(read(table));
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal({{"pattern", "AE"}, {"top_k", 4}}), "accepted");
+  EXPECT_EQ(refusal({{"pattern", "AB"}, {"top_k", 5}}), "accepted") << "no experts to count";
+  EXPECT_NE(refusal({{"pattern", "AE"}, {"top_k", 5}}).find("/arms/a/model_options/top_k"),
+            std::string::npos);
+}
+
 TEST_F(PlanTest, AnOptionOfAnotherNameOrTypeIsAnError) {
   EXPECT_EQ(resolve("gpt", {{"scale", 2}}),
             (Json{{"qk_norm", true}, {"init", "scaled"}, {"scale", 2.0}}));

@@ -32,7 +32,10 @@ inline Json registry_file() {
            {{"init", {{"choices", {"scaled", "literal"}}}},
             {"scale", {{"above", 0}, {"most", 8}}}}}}},
         {"mixed",
-         {{"source", ""}, {"options", {{"pattern", "AB"}, {"chunk", 64}, {"num_kv_heads", 0}}}}}}},
+         {{"source", ""}, {"options", {{"pattern", "AB"}, {"chunk", 64}, {"num_kv_heads", 0}}}}},
+        {"experts",
+         {{"source", ""},
+          {"options", {{"pattern", "AB"}, {"num_experts", 4}, {"top_k", 2}}}}}}},
       {"optimizers",
        {{"adamw", {{"source", ""}, {"options", {{"beta1", 0.9}, {"warm_steps", 10}}}}}}},
       {"schedules",
@@ -84,7 +87,11 @@ inline Json table_file() {
 inline const std::string kSetting = "/tiers/smoke/settings/one";
 
 inline std::optional<DatasetIdentity> prepared(const std::string&) {
-  return DatasetIdentity{.vocabulary = 512, .train_digest = "t", .validation_digest = "v"};
+  return DatasetIdentity{.vocabulary = 512,
+                         .train_digest = "t",
+                         .validation_digest = "v",
+                         .train_tokens = 1000,
+                         .validation_tokens = 100};
 }
 inline std::optional<DatasetIdentity> unknown(const std::string&) { return std::nullopt; }
 
