@@ -81,7 +81,7 @@ if [[ ${mode} == test && ${tier}${only} != smoke ]]; then
   wrong_use "'test' runs all unit and lint tests and the whole smoke tier: --tier and --only have no effect with it."
 fi
 jobs="${jobs:-$(nproc)}"
-if ! [[ ${jobs} =~ ^[1-9][0-9]{0,3}$ ]]; then wrong_use "--jobs: found '${jobs}', expected a number of at least 1."; fi
+if ! [[ ${jobs} =~ ^[1-9][0-9]{0,3}$ ]]; then wrong_use "--jobs: found '${jobs}', expected a number from 1 to 9999."; fi
 only="${only//\//.}"
 if [[ ${only} == *[^A-Za-z0-9_.-]* ]]; then
   wrong_use "--only: found '${only}', expected a table such as angpt.convergence."

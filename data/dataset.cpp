@@ -138,6 +138,22 @@ Json expected_json(const Sidecar& s) {
           {"bytes_per_token", s.bytes_per_token}, {"unigram_entropy_nats", s.unigram_entropy_nats}};
 }
 
+std::string documents(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " document" : " documents");
+}
+
+/// With so many documents one in a hundred preparations has none on the smaller side.
+std::string todo_for_empty_split(const DatasetSpec& spec) {
+  if (spec.inputs.is_null()) return "give more text, or another validation_share in data.json";
+  const double share = std::min(spec.validation_share, 1 - spec.validation_share);
+  return std::string(spec.corpus == "text"
+                         ? "a document is a chunk of a file: 4 kB and on to the next blank line"
+                         : "a document is a line") +
+         "; each is held out with probability " + Json(spec.validation_share).dump() +
+         ": give at least " + Json(static_cast<int64_t>(std::ceil(5 / share))).dump() +
+         " documents, or a --validation-share nearer to 0.5";
+}
+
 void compare_text(const DatasetSpec& spec, const Sidecar& s) {
   if (!spec.expected || spec.expected->text_digest == s.text_digest) return;
   throw UserError(
@@ -257,9 +273,9 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
   s.text_digest = facts.digest;
   if (s.train.documents == 0 || s.validation.documents == 0)
     throw UserError({.what = "a split of the data set \"" + spec.name + "\" is empty",
-                     .found = std::to_string(s.train.documents) + " documents for training, " +
+                     .found = documents(s.train.documents) + " for training, " +
                               std::to_string(s.validation.documents) + " for validation",
-                     .todo = "give more text or another validation share"});
+                     .todo = todo_for_empty_split(spec)});
   compare_text(spec, s);
 
   log_info("training the tokeniser on " + std::to_string(facts.sample.size()) + " lines");

@@ -250,17 +250,36 @@ TEST(Prepare, TheUsersOwnFilesArePreparedAgainWhenTheyChange) {
                 " --vocabulary 300 --validation-share 0.1");
 }
 
+TEST(Prepare, TooFewDocumentsForTwoSplitsSayHowManyItTakes) {
+  const TemporaryFolder f;
+  const std::string text = f.file("mine.txt", "some words\n\nand some more\n"),
+                    lines = f.file("mine.jsonl", "{\"text\": \"a\"}\n");
+  const auto error_of = [&](const std::string& corpus, const std::string& path) {
+    return user_error_of([&] {
+      prepare_dataset(user_spec("mine", corpus, {path}, 300, 1e-6), {.cache_folder = f.path()});
+    });
+  };
+  expect_words(error_of("text", text),
+               {"1 document for training, 0 for validation", "4 kB and on to the next blank line",
+                "at least 5000000 documents", "--validation-share"});
+  expect_words(error_of("jsonl", lines), {"1 document for training", "a document is a line"});
+}
+
 TEST(Prepare, AVocabularyOfTheUsersOwnKeepsToTheLimit) {
   const TemporaryFolder f;
   const std::string path = f.file("mine.txt", "text");
   expect_words(user_error_of([&] { user_spec("mine", "text", {path}, 10, 0.1); }),
                {"vocabulary", "10", "259 or more"});
-  EXPECT_NO_THROW(user_spec("mine", "text", {path}, 259, 0.1));
+  expect_words(user_error_of([&] { user_spec("mine", "text", {path}, kMostVocabulary + 1, 0.1); }),
+               {"vocabulary", "1048577", "at most 1048576"});
+  for (const int64_t vocabulary : {int64_t{259}, kMostVocabulary})
+    EXPECT_NO_THROW(user_spec("mine", "text", {path}, vocabulary, 0.1)) << vocabulary;
 }
 
 TEST(Prepare, TheAdviceForADamagedSetOfOursNamesIt) {
   EXPECT_EQ(prepare_again("tiny", tiny_spec().identity()), "normbench data prepare --again tiny");
-  expect_words(prepare_again("tiny", Json()), {"--again tiny", "with --name tiny and its source"});
+  expect_words(prepare_again("tiny", Json()),
+               {"--again tiny", "--again --name tiny and the source that it was made from"});
 }
 
 TEST(DataJson, TheCommittedFileIsReadAndEveryDataSetIsMeasured) {

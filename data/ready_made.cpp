@@ -163,7 +163,7 @@ Splits open_megatron(const std::string& prefix, double validation_share) {
   return {{train}, {validation}};
 }
 
-/// Largest id of a split; throws UserError on one outside of a vocabulary that was given.
+/// Largest id of a split; throws UserError on one outside of the vocabulary.
 int64_t largest_id(const std::vector<TokenSpan>& spans, int64_t vocabulary, Progress* progress,
                    double* done) {
   constexpr int64_t kPiece = 1 << 20;
@@ -176,13 +176,14 @@ int64_t largest_id(const std::vector<TokenSpan>& spans, int64_t vocabulary, Prog
       span.read(at, n, ids.data());
       for (int64_t i = 0; i < n; ++i) {
         const int64_t id = ids[static_cast<size_t>(i)];
-        if (vocabulary > 0 && id >= vocabulary)
+        if (id >= vocabulary)
           throw UserError({.what = "a token id lies outside of the vocabulary",
                            .where = span.file->path() + ", byte " +
                                     std::to_string(span.first_byte + (at + i) * span.width),
                            .found = std::to_string(id),
                            .expected = "0 to " + std::to_string(vocabulary - 1),
-                           .todo = "give the vocabulary of the tokeniser that made the shards"});
+                           .todo = "give the vocabulary of the tokeniser that made the shards, or "
+                                   "mend the file"});
         largest = std::max(largest, id);
       }
       progress->update((*done += static_cast<double>(n)) / 1e6);
@@ -246,11 +247,20 @@ bool prepare_ready_made(const ReadyMade& request, const PrepareOptions& options)
     throw UserError({.what = "a split of the data set \"" + request.name + "\" is empty",
                      .found = std::to_string(s.train.tokens) + " training and " +
                               std::to_string(s.validation.tokens) + " validation tokens"});
+  const int64_t most = s.token_bytes == 2 ? kVocabulary16 : kMostVocabulary;
+  if (request.vocabulary > most)
+    throw UserError({.what = "a vocabulary that the tokens of these shards cannot have",
+                     .where = splits.train.front().file->path(),
+                     .found = std::to_string(request.vocabulary) + ", and " +
+                              std::to_string(s.token_bytes) + " bytes a token",
+                     .expected = "at most " + std::to_string(most),
+                     .todo = "give the vocabulary of the tokeniser that made the shards"});
+  const int64_t vocabulary = request.vocabulary > 0 ? request.vocabulary : most;
   double done = 0;
   Progress progress("read " + request.name,
                     static_cast<double>(s.train.tokens + s.validation.tokens) / 1e6, "M tokens");
-  const int64_t in_train = largest_id(splits.train, request.vocabulary, &progress, &done);
-  const int64_t in_validation = largest_id(splits.validation, request.vocabulary, &progress, &done);
+  const int64_t in_train = largest_id(splits.train, vocabulary, &progress, &done);
+  const int64_t in_validation = largest_id(splits.validation, vocabulary, &progress, &done);
   s.vocabulary =
       request.vocabulary > 0 ? request.vocabulary : std::max(in_train, in_validation) + 1;
   if (request.vocabulary == 0)

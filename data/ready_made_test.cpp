@@ -20,6 +20,19 @@ std::string llmc_bytes(const std::vector<uint16_t>& ids) {
   return raw(head) + raw(ids);
 }
 
+std::string megatron_index(uint8_t type, const std::vector<int32_t>& lengths,
+                           const std::vector<int64_t>& bounds) {
+  const int64_t width = type == 8 ? 2 : 4;
+  std::vector<int64_t> offsets;
+  int64_t at = 0;
+  for (const int32_t n : lengths) {
+    offsets.push_back(at);
+    at += n * width;
+  }
+  return std::string("MMIDIDX\0\0", 9) + raw<uint64_t>({1}) + raw<uint8_t>({type}) +
+         raw<uint64_t>({lengths.size(), bounds.size()}) + raw(lengths) + raw(offsets) + raw(bounds);
+}
+
 std::vector<int64_t> train_of(const TokenSource& source) {
   std::vector<int64_t> ids(static_cast<size_t>(source.num_train_tokens()));
   source.read_train(0, source.num_train_tokens(), ids.data());
@@ -91,6 +104,28 @@ TEST(ReadyMade, TheAdviceForDamagedShardsPreparesThem) {
                                 "/set --vocabulary 50");
 }
 
+TEST(ReadyMade, AVocabularyIsOneThatTheTokensCanHave) {
+  const TemporaryFolder f;
+  f.file("set/train.bin", raw<uint16_t>({10, 20}));
+  f.file("set/val.bin", raw<uint16_t>({7}));
+  ReadyMade narrow{.name = "mine", .format = "nanogpt", .files = {f.path() + "/set"}};
+  narrow.vocabulary = 70000;
+  expect_words(user_error_of([&] { prepare_ready_made(narrow, {.cache_folder = f.path()}); }),
+               {"train.bin", "70000", "2 bytes a token", "at most 65536"});
+  narrow.vocabulary = 65536;
+  EXPECT_TRUE(prepare_ready_made(narrow, {.cache_folder = f.path()}));
+
+  f.file("m.bin", raw<int32_t>({1, -2, 3, 4}));
+  f.file("m.idx", megatron_index(4, {2, 2}, {0, 1, 2}));
+  ReadyMade wide{
+      .name = "wide", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.5};
+  expect_words(user_error_of([&] { prepare_ready_made(wide, {.cache_folder = f.path()}); }),
+               {"m.bin, byte 4", "4294967294", "0 to 1048575"});
+  wide.vocabulary = kMostVocabulary + 1;
+  expect_words(user_error_of([&] { prepare_ready_made(wide, {.cache_folder = f.path()}); }),
+               {"at most 1048576"});
+}
+
 TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {
   const TemporaryFolder f;
   f.file("set/train.bin", raw<uint16_t>({10, 20, 65535}));
@@ -110,19 +145,6 @@ TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {
   std::filesystem::remove(f.path() + "/set/val.bin");
   expect_words(user_error_of([&] { prepare_ready_made(request, {.cache_folder = f.path()}); }),
                {"val.bin"});
-}
-
-std::string megatron_index(uint8_t type, const std::vector<int32_t>& lengths,
-                           const std::vector<int64_t>& bounds) {
-  const int64_t width = type == 8 ? 2 : 4;
-  std::vector<int64_t> offsets;
-  int64_t at = 0;
-  for (const int32_t n : lengths) {
-    offsets.push_back(at);
-    at += n * width;
-  }
-  return std::string("MMIDIDX\0\0", 9) + raw<uint64_t>({1}) + raw<uint8_t>({type}) +
-         raw<uint64_t>({lengths.size(), bounds.size()}) + raw(lengths) + raw(offsets) + raw(bounds);
 }
 
 TEST(ReadyMade, MegatronIndexedFilesAreSplitBetweenDocuments) {

@@ -78,8 +78,7 @@ TokenSpan open_llmc_shard(const std::string& path) {
                      .where = path,
                      .found = found,
                      .expected = expected,
-                     .todo = "make the shard again (for a prepared data set: `normbench data "
-                             "prepare --again NAME`)"});
+                     .todo = "make the shard again with the program that wrote it"});
   };
   const auto size = static_cast<int64_t>(bytes.size());
   if (size < kShardHeaderBytes)

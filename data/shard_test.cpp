@@ -87,7 +87,7 @@ TEST(Shard, CutLongAndForeignFilesAreNamed) {
     return user_error_of([&] { open_llmc_shard(path); });
   };
   expect_words(error_of(good.substr(0, good.size() - 1)),
-               {"cut", "bad.bin", "1031 bytes", "1032 bytes"});
+               {"cut", "bad.bin", "1031 bytes", "1032 bytes", "with the program that wrote it"});
   expect_words(error_of(good + "x"), {"contradicts its header", "1033"});
   expect_words(error_of(good.substr(0, 500)), {"cut", "500 bytes"});
   expect_words(error_of(""), {"cut", "0 bytes"});

@@ -129,7 +129,9 @@ std::string prepare_again(const std::string& name, const Json& spec) {
       text += " --validation-share " + spec.at("validation_share").dump();
     return text;
   } catch (const Json::exception&) {  // a damaged sidecar does not know where it came from
-    return command + name + "  (data of your own: with --name " + name + " and its source)";
+    return command + name + "; data of your own: " + command + "--name " + name +
+           " and the source that it was made from (--text, --jsonl, --llmc-shards, --nanogpt or "
+           "--megatron)";
   }
 }
 
@@ -239,16 +241,24 @@ DigestedFile digest_file(const std::string& folder, const std::string& path) {
   return out;
 }
 
+std::string length_damage(const std::string& folder, const DigestedFile& file) {
+  const std::string full = absolute(folder, file.path);
+  std::error_code error;
+  const auto size = static_cast<int64_t>(fs::file_size(full, error));
+  if (error == std::errc::no_such_file_or_directory) return full + ": the file is missing";
+  if (error) return full + ": " + error.message();
+  if (size == file.bytes) return "";
+  return full + ": the file " + (size < file.bytes ? "is cut" : "has grown") + ": " +
+         std::to_string(size) + " bytes instead of " + std::to_string(file.bytes);
+}
+
 std::vector<std::string> damages(const std::string& folder, const DigestedFile& file,
                                  bool thorough) {
+  if (const auto found = length_damage(folder, file); !found.empty()) return {found};
   const std::string full = absolute(folder, file.path);
-  if (!fs::exists(full)) return {full + ": the file is missing"};
   const MappedFile mapped(full);
   const auto bytes = mapped.bytes();
   const auto size = static_cast<int64_t>(bytes.size());
-  if (size != file.bytes)
-    return {full + ": the file " + (size < file.bytes ? "is cut" : "has grown") + ": " +
-            std::to_string(size) + " bytes instead of " + std::to_string(file.bytes)};
   if (!thorough && size > kReadAtOpen && full == file.path && modified_ns(full) == file.modified_ns)
     return {};
   if (xxh3_hex(bytes) == file.digest) return {};

@@ -74,6 +74,8 @@ std::string digests_text(const Sidecar& sidecar);
 
 /// Digests of a file as it lies on disk.
 DigestedFile digest_file(const std::string& folder, const std::string& path);
+/// What can be said without reading the file: empty, or that it is absent or of another length.
+std::string length_damage(const std::string& folder, const DigestedFile& file);
 /// Empty, or one line a damage: absent, cut, or the byte ranges of changed blocks.
 std::vector<std::string> damages(const std::string& folder, const DigestedFile& file,
                                  bool thorough);

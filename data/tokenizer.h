@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/shard.h"
 #include "suite/base/limits.h"
 
 namespace normbench {
@@ -21,8 +22,8 @@ struct TokenizerOptions {
   double character_coverage = 0.9995;  // rarer characters are spelt in bytes
   template <class Visitor>
   void fields(Visitor& v) {
-    v.number("vocabulary", vocabulary, at_least(259));
-    v.number("training_bytes", training_bytes, at_least(1));
+    v.number("vocabulary", vocabulary, between(259, kMostVocabulary));
+    v.number("training_bytes", training_bytes, between(1, 1e10));  // held in memory
     v.number("character_coverage", character_coverage, between(0.98, 1));
   }
 };

@@ -59,8 +59,14 @@ constexpr DytAlpha kDytAlpha[] = {
 
 class Dyt : public Decoder {
  public:
+  /// Throws UserError when q and k would have RMSNorms: their eps is no option of this model, and
+  /// without one a row of zeros would become NaN.
   Dyt(const ModelSize& size, const DytOptions& options)
-      : Decoder(size, options.decoder()), options_(options) {}
+      : Decoder(size, options.decoder()), options_(options) {
+    const auto& qk_norm = options.attention.qk_norm;
+    check_option("qk_norm", qk_norm, qk_norm == "none" || qk_norm == "l2",
+                 "none or l2 (an RMSNorm has an eps, which this model has not)");
+  }
 
   void reset_parameters(uint64_t seed) override {
     const double std = init_std(options_.init, size().width);

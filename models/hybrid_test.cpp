@@ -1,55 +1,18 @@
-// Mamba-2, experts and the two hybrids: what the golden files do not pin. Truth of each case: the
-// recurrence, the sum over all experts, the papers' counts. Values and gradients: parity.
+// Mamba-2 and the two hybrids: what the golden files do not pin. Truth of each case: the
+// recurrence, the papers' counts. Values and gradients: parity.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include <cmath>
-#include <map>
 
-#include "models/hybrid_prenorm.h"
-#include "models/ngpt.h"
-#include "models/ngpt_hybrid.h"
+#include "models/layers.h"
+#include "models/mamba2.h"
+#include "models/testing/small_hybrid.h"
 
 namespace normbench {
 namespace {
 
-constexpr auto kDouble = torch::kDouble;
-
-const ModelSize kSmall = {
-    .num_layers = 6, .width = 24, .num_heads = 4, .mlp_width = 34, .vocabulary = 29, .context = 12};
-const Json kMixed = {{"pattern", "MEM*E-"}, {"num_experts", 5}, {"expert_width", 16},
-                     {"num_groups", 2},     {"d_state", 6},     {"ssm_head_width", 8},
-                     {"num_kv_heads", 2},   {"chunk", 5}};
-
-/// `options` with `more` laid over them. What they say of layers that the pattern does not have is
-/// left out, since a model refuses it.
-Json with(Json options, const Json& more) {
-  options.update(more);
-  const std::pair<char, std::vector<std::string>> parts[] = {
-      {'M', {"num_groups", "d_state", "ssm_head_width", "chunk"}},
-      {'E', {"num_experts", "expert_width"}},
-      {'*', {"num_kv_heads"}}};
-  for (const auto& [letter, names] : parts)
-    if (options.value("pattern", "ME*").find(letter) == std::string::npos)
-      for (const auto& name : names) options.erase(name);
-  return options;
-}
-
-std::shared_ptr<Model> make(const std::string& name, const Json& options,
-                            const ModelSize& size = kSmall) {
-  auto model = find_model(name).make(size, JsonObject(options, "test"));
-  model->reset_parameters(/*seed=*/7);
-  model->to(kDouble);
-  model->set_compute_type(kDouble);
-  return model;
-}
-
-torch::Tensor tokens(int64_t stride) {
-  return (torch::arange(2 * kSmall.context, torch::kLong) * stride % kSmall.vocabulary)
-      .view({2, kSmall.context});
-}
-
-double largest(const torch::Tensor& x) { return x.abs().max().item<double>(); }
+using namespace testing::small_hybrid;
 
 Mamba2 mixer(const Json& options = {{"chunk", 4}}) {
   auto o = read_options<Mamba2Options>(JsonObject(
@@ -157,151 +120,6 @@ TEST(Hybrids, AStackOfExpertsIsPositionWise) {
   }
 }
 
-Moe expert_layer(const MoeOptions& moe_options = {.num_experts = 6, .top_k = 2, .expert_width = 16},
-                 const MoeForm& form = {}) {
-  auto options = moe_options;
-  options.resolve(24);
-  Moe moe(24, options, form);
-  torch::manual_seed(5);
-  torch::NoGradGuard no_grad;
-  for (auto& p : moe->parameters()) p.normal_(0, 0.4);
-  moe->reset_router_();
-  moe->to(kDouble);
-  return moe;
-}
-
-/// (3) of moe.h with every expert computing every token.
-torch::Tensor dense(MoeImpl& moe, const torch::Tensor& x) {
-  const auto routing = moe.route(x);
-  const auto weights = torch::zeros_like(routing.scores).scatter(-1, routing.ids, routing.weights);
-  auto y = moe.shared->forward(x);
-  for (size_t e = 0; e < moe.experts.size(); ++e)
-    y = y + weights.select(-1, static_cast<int64_t>(e)).unsqueeze(-1) *
-                moe.experts[e]->forward(x, moe.scales);
-  return y;
-}
-
-TEST(Moe, SortedTokensGiveTheSumOverAllExperts) {
-  const auto x = torch::randn({2, 33, 24}, kDouble);
-  for (const std::string activation : {"relu2", "swiglu"}) {
-    for (const int64_t k : {1, 2, 6}) {
-      auto a = expert_layer({.num_experts = 6, .top_k = k, .expert_width = 16},
-                            {.activation = activation});
-      auto b = expert_layer({.num_experts = 6, .top_k = k, .expert_width = 16},
-                            {.activation = activation});
-      // Expert 3 is never chosen (unless all are), expert 0 always: no limit, none dropped.
-      for (auto* m : {&a, &b}) {
-        torch::NoGradGuard no_grad;
-        (*m)->router->bias[3] = -10;
-        (*m)->router->bias[0] = 10;
-      }
-      const auto xa = x.clone().requires_grad_(), xb = x.clone().requires_grad_();
-      const auto ya = a->forward(xa), yb = dense(*b, xb);
-      EXPECT_LT(largest(ya - yb), 1e-12 * largest(yb)) << activation << " " << k;
-      const auto cotangent = torch::randn(ya.sizes(), kDouble);
-      (ya * cotangent).sum().backward();
-      (yb * cotangent).sum().backward();
-      EXPECT_LT(largest(xa.grad() - xb.grad()), 1e-12 * largest(xb.grad()));
-      const auto theirs = b->named_parameters();
-      for (const auto& item : a->named_parameters()) {
-        ASSERT_TRUE(item.value().grad().defined()) << item.key();
-        const auto grad = theirs[item.key()].grad();
-        EXPECT_LT(largest(item.value().grad() - grad), 1e-12 * (largest(grad) + 1e-3))
-            << item.key();
-      }
-    }
-  }
-}
-
-TEST(Moe, TheBiasChoosesAndDoesNotWeigh) {
-  auto moe = expert_layer();
-  const auto x = torch::randn({3, 8, 24}, kDouble);
-  const auto before = moe->route(x);
-  {
-    torch::NoGradGuard no_grad;
-    moe->router->bias[4] = 10;
-  }
-  const auto after = moe->route(x);
-  EXPECT_FALSE(before.ids.equal(after.ids));
-  EXPECT_TRUE((after.ids == 4).any(-1).all().item<bool>());
-  EXPECT_TRUE(after.scores.equal(before.scores));
-  EXPECT_LT(largest(after.weights.sum(-1) - 2.5), 1e-12);  // p / sum p * 2.5, whatever the bias
-  const auto p = after.scores.gather(-1, after.ids);
-  EXPECT_LT(largest(after.weights - 2.5 * p / p.sum(-1, true)), 1e-12);
-  EXPECT_TRUE((after.ids.diff() > 0).all().item<bool>());  // ascending, so all different
-}
-
-TEST(Moe, EqualScoresChooseTheFirstExperts) {
-  const auto ids = select_experts(torch::full({2, 3, 7}, 0.5), 3);
-  EXPECT_TRUE(ids.equal(torch::arange(3).expand({2, 3, 3})));
-}
-
-TEST(Moe, CountsTrainingTokensUntilTheStepAndMovesTheBiasAgainstTheLoad) {
-  const auto model = make("ngpt_hybrid", with(kMixed, {{"top_k", 3}}));
-  auto& moe = *model->named_modules()["blocks.1.moe"]->as<MoeImpl>();
-  const auto x = tokens(5), y = tokens(11);
-  const double tokens_seen = 2 * 2 * static_cast<double>(kSmall.context);
-  {
-    torch::NoGradGuard evaluation;
-    model->loss(x, y);
-  }
-  model->logits(x);
-  EXPECT_EQ(largest(moe.router->counts), 0);
-  model->after_step();  // without tokens nothing moves
-  EXPECT_EQ(largest(moe.router->bias), 0);
-  model->loss(x, y).backward();
-  model->loss(y, x).backward();  // a second micro-batch
-  const auto counts = moe.router->counts.clone();
-  EXPECT_EQ(counts.sum().item<double>(), 3 * tokens_seen);
-  model->after_step();
-  const auto expected = 1e-3 * (counts.mean() - counts).sign();
-  EXPECT_LT(largest(moe.router->bias - expected), 1e-18);
-  EXPECT_GT(largest(moe.router->bias), 0);
-  EXPECT_EQ(largest(moe.router->counts), 0);
-  EXPECT_LT(largest(moe.load - counts / counts.sum()), 1e-15);
-  // The busiest expert is chosen less, the idlest more.
-  EXPECT_LT(moe.router->bias[counts.argmax().item<int64_t>()].item<double>(), 0);
-  EXPECT_GT(moe.router->bias[counts.argmin().item<int64_t>()].item<double>(), 0);
-  model->reset_parameters(7);
-  EXPECT_EQ(largest(moe.router->bias), 0);
-}
-
-TEST(Moe, AnExpertAtTheMeanLoadStays) {
-  const auto counts = torch::tensor({2.0, 4.0, 6.0}, kDouble);
-  const auto bias = updated_bias(torch::zeros({3}, kDouble), counts, 0.5);
-  EXPECT_TRUE(bias.equal(torch::tensor({0.5, 0.0, -0.5}, kDouble)));
-}
-
-TEST(Moe, TheBalanceLossAddsItsGradientAndNotItsValue) {
-  const auto x = tokens(5), y = tokens(11);
-  const auto run = [&](double coefficient) {
-    const auto model = make("ngpt_hybrid", with(kMixed, {{"balance_coefficient", coefficient}}));
-    const auto loss = model->loss(x, y);
-    loss.backward();
-    return std::pair(loss.item<double>(),
-                     model->named_parameters()["blocks.1.moe.router.weight"].grad());
-  };
-  const auto [without, plain] = run(0);
-  const auto [with_it, moved] = run(0.1);
-  EXPECT_EQ(without, with_it);
-  EXPECT_GT(largest(moved - plain), 1e-6);
-  // Perfect balance has the least value, 1: f and P are all 1 / E of E.
-  const auto ids = torch::arange(6).view({1, 6, 1});
-  const auto even = torch::full({1, 6, 6}, 0.25, kDouble);
-  EXPECT_NEAR(sequence_balance(even, ids).item<double>(), 1, 1e-14);
-  const auto one = torch::zeros({1, 6, 1}, torch::kLong);
-  const auto steep = torch::eye(6, kDouble)[0].expand({1, 6, 6});
-  EXPECT_NEAR(sequence_balance(steep, one).item<double>(), 6, 1e-14);
-}
-
-TEST(Moe, ASingleExpertHasNoSpreadOfScoresAndNoNan) {
-  const auto model =
-      make("hybrid_prenorm", with(kMixed, {{"pattern", "E"}, {"num_experts", 1}, {"top_k", 1}}));
-  model->loss(tokens(5), tokens(11)).backward();
-  const auto& moe = *model->named_modules()["blocks.0.moe"]->as<MoeImpl>();
-  EXPECT_EQ(moe.score_spread.item<double>(), 0);
-}
-
 // Optimisers of matrices (Muon) go by this flag, and by nothing else.
 TEST(Hybrids, HiddenMatricesAreTheProjectionsOfTheMixers) {
   for (const std::string name : {"ngpt_hybrid", "hybrid_prenorm"})
@@ -315,124 +133,6 @@ TEST(Hybrids, HiddenMatricesAreTheProjectionsOfTheMixers) {
     EXPECT_EQ(group.hidden_matrix,
               group.tensor.dim() == 2 && group.name.find("blocks.") != std::string::npos)
         << group.name;
-}
-
-TEST(NgptHybrid, StartsOnItsConstraint) {
-  for (const bool swiglu : {true, false})
-    for (const bool router : {true, false}) {
-      const auto model =
-          make("ngpt_hybrid", with(kMixed, {{"s_uv", true},
-                                            {"router_normalised", router},
-                                            {"activation", swiglu ? "swiglu" : "relu2"}}));
-      int64_t matrices = 0;
-      for (const auto& group : model->parameter_groups()) {
-        const bool matrix = group.tensor.dim() == 2 && !is_named(group.name, "qk_scale");
-        const bool free = !router && is_named(group.name, "router.weight");
-        EXPECT_EQ(group.constraint == RowConstraint::kUnit, matrix && !free) << group.name;
-        EXPECT_EQ(group.decay, matrix) << group.name;
-        if (!matrix || free) continue;
-        ++matrices;
-        EXPECT_EQ(group.axis, hybrid_writes_residual(group.name) ? 0 : 1) << group.name;
-        EXPECT_EQ(group.tensor.size(group.axis), kSmall.width) << group.name;  // along D
-        // Drawn in fp32: one rounding of 1.2e-7 in each entry.
-        EXPECT_LT(largest(group.tensor.norm(2, {group.axis}) - 1), 2e-7) << group.name;
-      }
-      // embed, head; 2 Mamba of 2; 2 MoE of a router, 5 experts and a shared one; attention; an
-      // MLP.
-      const int64_t expert = swiglu ? 3 : 2;
-      EXPECT_EQ(matrices, 2 + 2 * 2 + 2 * ((router ? 1 : 0) + 6 * expert) + 4 + expert);
-    }
-}
-
-// relu^2 is homogeneous and the branch is normalised: a common factor of all hidden vectors is
-// dead, a vector is not.
-TEST(NgptHybrid, ACommonFactorOfTheHiddenVectorsIsDead) {
-  const auto options = with(kMixed, {{"pattern", "E-"}, {"s_uv", true}});
-  const auto model = make("ngpt_hybrid", options);
-  const auto before = model->logits(tokens(5));
-  torch::NoGradGuard no_grad;
-  const auto scale = [&](const torch::Tensor& by, const std::string& leaf) {
-    for (auto& item : model->named_parameters())
-      if (is_named(item.key(), leaf)) item.value().mul_(by.defined() ? by : torch::tensor(3.0));
-  };
-  scale({}, "scale_up");
-  EXPECT_LT(largest(model->logits(tokens(5)) - before), 1e-12);
-  scale(torch::linspace(0.5, 1.5, 16, kDouble), "moe.scale_up");
-  EXPECT_GT(largest(model->logits(tokens(5)) - before), 1e-3);
-}
-
-/// Copies parameter by parameter what `to` has under `prefix_to` from `from`.
-void copy_weights(Model& to, const std::string& prefix_to, Model& from,
-                  const std::string& prefix_from) {
-  torch::NoGradGuard no_grad;
-  const auto theirs = from.named_parameters();
-  for (auto& item : to.named_parameters())
-    if (item.key().starts_with(prefix_to))
-      item.value().copy_(theirs[prefix_from + item.key().substr(prefix_to.size())]);
-}
-
-// Truth: (20, 21) of nGPT, which ngpt.h computes and its golden files pin.
-TEST(NgptHybrid, TheSwigluMlpIsThatOfNgpt) {
-  for (const double init : {1.0, 1.5}) {
-    const auto hybrid = make("ngpt_hybrid", with(kMixed, {{"pattern", "-"},
-                                                          {"activation", "swiglu"},
-                                                          {"s_uv", true},
-                                                          {"s_uv_init", init},
-                                                          {"s_uv_scale", 0.5}}));
-    const auto ngpt = make("ngpt", {{"sqrt_d_on", "gate"}, {"suv_init", init}, {"suv_scale", 0.5}});
-    copy_weights(*hybrid, "blocks.0.mlp.", *ngpt, "blocks.0.mlp.");
-    {
-      torch::NoGradGuard no_grad;  // so that no factor is lost among equal ones
-      for (const char* leaf : {"scale_up", "scale_gate"})
-        for (auto* model : {hybrid.get(), ngpt.get()}) {
-          auto scale = model->named_parameters()[std::string("blocks.0.mlp.") + leaf];
-          scale.mul_(torch::linspace(leaf[6] == 'u' ? 0.5 : 2, 1.5, 34, kDouble));
-        }
-    }
-    const auto h = torch::randn({2, 12, 24}, kDouble);
-    const auto ours =
-        hybrid->named_modules()["blocks.0"]->as<NgptHybridBlockImpl>()->mixer(h, nullptr);
-    const auto theirs = ngpt->named_modules()["blocks.0"]->as<NgptBlockImpl>()->mlp->forward(h);
-    EXPECT_LT(largest(ours - theirs), 1e-13 * largest(theirs)) << init;  // sums of 34 terms
-  }
-}
-
-TEST(NgptHybrid, SwigluExpertsShareTheirScalesAndSeeAFactorOfTheGateOnly) {
-  const auto options = with(kMixed, {{"pattern", "E"}, {"activation", "swiglu"}, {"s_uv", true}});
-  const auto model = make("ngpt_hybrid", options);
-  int64_t scales = 0;
-  for (const auto& item : model->named_parameters())
-    scales += is_named(item.key(), "scale_up") || is_named(item.key(), "scale_gate");
-  EXPECT_EQ(scales,
-            kSmall.num_layers * 2 * 2);  // two vectors of the experts, two of the shared one
-  const auto plain = make("ngpt_hybrid", with(options, {{"s_uv", false}}));
-  copy_weights(*plain, "", *model, "");
-  const auto before = model->logits(tokens(5));
-  // Stored scales start at 1, and that is what s_uv = false means.
-  EXPECT_LT(largest(plain->logits(tokens(5)) - before), 1e-12);
-  torch::NoGradGuard no_grad;
-  const auto scale = [&](const std::string& leaf) {
-    for (auto& item : model->named_parameters())
-      if (is_named(item.key(), leaf)) item.value().mul_(3);
-  };
-  scale("scale_up");
-  EXPECT_LT(largest(model->logits(tokens(5)) - before), 1e-12);
-  scale("scale_gate");
-  EXPECT_GT(largest(model->logits(tokens(5)) - before), 1e-3);
-}
-
-TEST(NgptHybrid, SwigluGatesStartWithSizeOne) {
-  ModelSize size = kSmall;
-  size.width = 256;
-  size.mlp_width = 512;
-  const auto model = make("ngpt_hybrid", {{"pattern", "-"}, {"activation", "swiglu"}}, size);
-  auto& mlp = *model->named_modules()["blocks.0.mlp"]->as<FeedForwardImpl>();
-  torch::manual_seed(3);
-  const auto h = ops::l2_norm(torch::randn({16, 256}, kDouble));
-  EXPECT_DOUBLE_EQ(mlp.form.gate_factor, 16);
-  // 16 tokens times 512 rows: the standard error of a standard deviation is 1 / sqrt(2 * 512 * 16).
-  const auto gate = mlp.form.gate_factor * ops::linear(h, mlp.gate->weight);
-  EXPECT_NEAR(gate.std().item<double>(), 1, 0.05);
 }
 
 TEST(Hybrids, DiagnosticsAreThereBeforeTheFirstStep) {
@@ -449,47 +149,6 @@ TEST(Hybrids, DiagnosticsAreThereBeforeTheFirstStep) {
     EXPECT_LT(dt[1].item<double>(), dt[0].item<double>()) << name;
     EXPECT_LT(dt[0].item<double>(), dt[2].item<double>()) << name;
   }
-}
-
-TEST(NgptHybrid, ScalesStartSoThatPreActivationsHaveSizeOne) {
-  ModelSize size = kSmall;
-  size.width = 256;
-  const auto model = make("ngpt_hybrid", with(kMixed, {{"num_experts", 64}}), size);
-  std::map<std::string, torch::Tensor> seen;
-  model->loss(tokens(5), tokens(11)).backward();
-  model->after_step();
-  for (const auto& [name, value] : model->diagnostics()) seen[name] = value;
-  EXPECT_DOUBLE_EQ(seen.at("blocks.0.mamba.s_mamba").item<double>(), 16);
-  EXPECT_DOUBLE_EQ(seen.at("blocks.1.moe.s_moe").item<double>(), 16);
-  EXPECT_EQ(seen.at("blocks.1.moe.load").sizes(), at::IntArrayRef({64}));
-  EXPECT_NEAR(seen.at("blocks.1.moe.load").sum().item<double>(), 1, 1e-12);
-  EXPECT_NEAR(largest(seen.at("blocks.1.moe.bias")), 1e-3, 1e-9);
-  // sigmoid of N(0, 1) has standard deviation 0.208.
-  EXPECT_NEAR(seen.at("blocks.1.moe.score_spread").item<double>(), 0.208, 0.02);
-  const auto dt = seen.at("blocks.0.mamba.dt");
-  EXPECT_GT(dt[0].item<double>(), dt[1].item<double>());
-  EXPECT_LT(dt[0].item<double>(), dt[2].item<double>());
-  EXPECT_EQ(find_model("llama_prenorm")
-                .make(kSmall, JsonObject(Json::object(), "test"))
-                ->diagnostics()
-                .size(),
-            0u);
-}
-
-TEST(NgptHybrid, LgpKeepsTheLossAndChangesGradients) {
-  const auto run = [&](const Json& more) {
-    const auto model = make("ngpt_hybrid", with(kMixed, more));
-    torch::NoGradGuard off;
-    model->named_parameters()["head.scale"].mul_(torch::linspace(0.5, 2, 29, kDouble));
-    at::AutoGradMode on(true);
-    const auto loss = model->loss(tokens(5), tokens(11));
-    loss.backward();
-    return std::pair(loss.item<double>(), model->named_parameters()["head.weight"].grad());
-  };
-  const auto [plain, grad] = run(Json::object());
-  const auto [same, other] = run({{"lgp", true}, {"lgp_q", 0.5}});
-  EXPECT_NEAR(plain, same, 1e-13);
-  EXPECT_GT(largest(grad - other), 1e-6);
 }
 
 // Truth: Nemotron-3 Nano, arXiv 2512.20848: 31.6B parameters, 3.2B active (with the output head),

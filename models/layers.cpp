@@ -47,13 +47,16 @@ Rope::Rope(const ModelSize& size, double fraction, double base, const std::strin
              : pairs == "interleaved" ? ops::RopePairs::kInterleaved
                                       : ops::RopePairs::kPublished) {
   const bool whole = pairs_ != ops::RopePairs::kPublished || rotary_width_ == size.head_width;
-  if (rotary_width_ < 2 || rotary_width_ > size.head_width || rotary_width_ % 2 != 0 || !whole)
-    throw UserError({.what = "this part of a head cannot be turned in pairs",
-                     .where = "rope_fraction",
-                     .found = std::to_string(rotary_width_) + " of " +
-                              std::to_string(size.head_width) + " entries",
-                     .expected = whole ? "an even number of entries"
-                                       : "the whole head for the published table"});
+  const double entries = fraction * static_cast<double>(size.head_width);
+  const bool counts = std::abs(entries - static_cast<double>(rotary_width_)) < 1e-9;
+  if (rotary_width_ < 2 || rotary_width_ > size.head_width || rotary_width_ % 2 != 0 || !counts ||
+      !whole)
+    throw UserError(
+        {.what = "this part of a head cannot be turned in pairs",
+         .where = "rope_fraction",
+         .found = Json(entries).dump() + " of " + std::to_string(size.head_width) + " entries",
+         .expected =
+             whole ? "an even number of entries" : "the whole head for the published table"});
 }
 
 torch::Tensor Rope::operator()(const torch::Tensor& x) {

@@ -22,14 +22,14 @@ struct LogarithmicOptions {
   double warmup_fraction = 0;  // part of all steps, rounded to the nearest step
   int64_t warmup_steps = 0;    // the same as a count; give one of the two
   // Ours: half of the fall lies in the first 18 % of the decay. 0.01 to 1 is the range of interest.
-  double rho = 0.05;          // between kLeastRho and kLargestRho
+  double rho = 0.05;          // between kLeastRho and 1e30, where g has long been linear
   double final_fraction = 0;  // rate of the last step as a part of the peak
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.number("warmup_fraction", warmup_fraction, share_below_one());
     v.number("warmup_steps", warmup_steps, at_least(0));
-    v.number("rho", rho, between(kLeastRho, kLargestRho));
+    v.number("rho", rho, between(kLeastRho, 1e30));
     v.number("final_fraction", final_fraction, between(0, 1));
   }
 };

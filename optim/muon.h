@@ -38,7 +38,7 @@ struct MuonOptions {
   void fields(Visitor& v) {
     v.number("momentum", momentum, share_below_one());
     v.field("nesterov", nesterov);
-    v.number("newton_schulz_steps", newton_schulz_steps, at_least(1));
+    v.number("newton_schulz_steps", newton_schulz_steps, between(1, 100));
     v.number("eps", eps, at_least(kLeastEps));
     v.number("weight_decay", weight_decay, at_least(0));
     v.choice("scale", scale, {"rms", "spectral"});

@@ -115,7 +115,8 @@ TEST(Muon, ContinuesFromItsStateBitByBitAndRefusesAnother) {
   state["v.gain"] = torch::ones({1});
   EXPECT_THROW(first.load_state(state), UserError);
   EXPECT_TRUE(first.state().at("momentum.wide").equal(after.state().at("momentum.wide")));
-  EXPECT_THROW(Muon(toy_groups(), {.newton_schulz_steps = 0}), UserError);
+  for (const int64_t steps : {0, 101})
+    EXPECT_THROW(Muon(toy_groups(), {.newton_schulz_steps = steps}), UserError) << steps;
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ void check_names(const JudgeInput& input, const std::string& arm, const std::str
 }
 
 int exit_code(const CheckResult& result, const PlannedTier& planned) {
+  if (result.color == CheckResult::Color::kNotRun) refuse_to_skip(planned);
   std::cout << result.text << "\n";
   if (planned.tier->device == "cuda" && !gpu_present())
     std::cout << "  (Without a GPU nobody can say here whether the records are of this build.)\n";
@@ -80,17 +81,27 @@ std::string no_baseline_text(const Project& project, const PlannedTier& planned)
 /// Why a regression check has nothing to compare; empty when it has.
 std::string nothing_to_compare(const Project& project, const PlannedTier& planned,
                                const std::string& runs_folder) {
-  if (planned.tier->device == "cuda" && !gpu_present() && !any_record(planned, runs_folder)) {
-    if (is_required("gpu"))
-      throw MachineError({.what = "a GPU is required and there is none",
-                          .where = "NORMBENCH_REQUIRE",
-                          .todo = "check the driver (nvidia-smi)"});
+  if (planned.tier->device == "cuda" && !gpu_present() && !any_record(planned, runs_folder))
     return "there is neither a GPU nor a record of tier " + planned.tier->name + " here";
-  }
   return no_baseline_text(project, planned);
 }
 
 }  // namespace
+
+void refuse_to_skip(const PlannedTier& planned) {
+  if (is_required("gpu") && planned.tier->device == "cuda" && !gpu_present())
+    throw MachineError({.what = "a GPU is required and there is none",
+                        .where = "NORMBENCH_REQUIRE",
+                        .todo = "check the driver (nvidia-smi)"});
+  if (!is_required("data")) return;
+  for (const auto& run : planned.runs)
+    if (run.run_id.empty())
+      throw UserError(
+          {.what = "a data set is required and not prepared",
+           .where = "NORMBENCH_REQUIRE",
+           .found = "no " + run.dataset,
+           .todo = "`normbench data prepare --help` says how to bring your own tokens"});
+}
 
 int check_command(const Project& project, const PlannedTier& planned, const JudgeCommand& request) {
   const std::string runs = request.runs_folder.empty() ? project.runs() : request.runs_folder;
@@ -98,6 +109,7 @@ int check_command(const Project& project, const PlannedTier& planned, const Judg
   if (!arm.empty()) {
     check_names(claims_input(project, planned), arm, request.metric);
     if (const auto why = nothing_to_compare(project, planned, runs); !why.empty()) {
+      refuse_to_skip(planned);
       std::cout << "skipped: " << why << "\n";
       return kExitSkipped;
     }

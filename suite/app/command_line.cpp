@@ -22,6 +22,16 @@ CLI::Validator number_within(const Json& limit) {
   return CLI::Validator(check, "", "number");
 }
 
+CLI::Validator whole_number_within(int64_t least, int64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    const auto value = whole_number(text);
+    if (value && least <= *value && *value <= most) return "";
+    return "found: \"" + text + "\"; expected: a whole number from " + std::to_string(least) +
+           " to " + std::to_string(most);
+  };
+  return CLI::Validator(check, "", "whole number");
+}
+
 void refuse_unknown_command(const CLI::App& app) {
   const CLI::App* last = &app;  // the innermost command that was found
   while (!last->get_subcommands().empty()) last = last->get_subcommands().front();

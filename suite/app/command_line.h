@@ -19,6 +19,12 @@ inline const CLI::Validator kNotEmpty(
 /// spell the largest double in 300 digits.
 CLI::Validator number_within(const Json& limit);
 
+/// For an option that takes a whole number, both ends included. CLI11 reads what no int64_t holds
+/// as the largest one, and "010" as 8: only the plain spelling is taken.
+CLI::Validator whole_number_within(int64_t least, int64_t most);
+/// Timed steps of `throughput`: days of any model.
+inline const CLI::Validator kTimedSteps = whole_number_within(1, 1'000'000);
+
 /// "plan" and "frobnicate" for `normbench plan` and `normbench data frobnicate`: throws UserError
 /// with the nearest command when an argument stands where a command is wanted and none was found.
 void refuse_unknown_command(const CLI::App& app);

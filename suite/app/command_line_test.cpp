@@ -31,6 +31,7 @@ TEST(CommandLine, AnEmptyValueDoesNotSelectEverything) {
   }
   expect_error(normbench({"judge", "--tier", "smoke", "--claim", ""}), 2, "--claim");
   expect_error(normbench({"bless", "--tier", "smoke", "--reason", ""}), 2, "--reason");
+  expect_error(normbench({"parity", ""}), 2, "files: found: \"\"");
 }
 
 TEST(CommandLine, AnOptionThatWouldBeIgnoredIsAnError) {
@@ -67,10 +68,35 @@ TEST(CommandLine, ANumberOutOfRangeIsAShortMessage) {
   }
 }
 
-TEST(CommandLine, ThroughputNeedsAStepToTime) {
-  expect_error(normbench({"throughput", "run.angpt.convergence.smoke.gcide_1k.angpt.16384.s0",
-                          "--steps", "0"}),
-               2, "--steps: found: \"0\"; expected: a number, 1 or more");
+TEST(CommandLine, AWholeNumberHasTwoEndsAndOneSpelling) {
+  const auto refusal = [](const std::string& option, const std::string& value,
+                          const std::string& most) {
+    return option + ": found: \"" + value + "\"; expected: a whole number from 1 to " + most;
+  };
+  for (const char* steps : {"0", "-1", "1000001", "9223372036854775800", "9223372036854775807",
+                            "99999999999999999999", "010", "0x10", "1e3", "2.0", "+2", ""}) {
+    const auto result = normbench({"throughput", "name", "--steps", steps});
+    expect_error(result, 2, refusal("--steps", steps, "1000000"));
+    EXPECT_LT(result.err.size(), 200u) << result.err;
+  }
+  for (const char* steps : {"0", "99999999999999999999"})
+    expect_error(run_program({NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--config",
+                              "{}", "--steps", steps}),
+                 2, refusal("--steps", steps, "1000000"));
+  for (const char* vocabulary : {"0", "-1", "1048577", "99999999999999999999"})
+    expect_error(normbench({"data", "prepare", "--name", "mine", "--text", "a.txt", "--vocabulary",
+                            vocabulary}),
+                 2, refusal("--vocabulary", vocabulary, "1048576"));
+}
+
+TEST(CommandLine, ThePlanKeepsTheHoursOfACoreAndOfAGpuApart) {
+  const Checkout checkout;
+  const auto plan = checkout.normbench({"plan", "--only", "angpt.inference_folding"});
+  for (const char* words : {" on one core (a guess: ", " on one core and ", " on one GPU left\n"})
+    EXPECT_NE(plan.out.find(words), std::string::npos) << words << "\n" << plan.out;
+}
+
+TEST(CommandLine, ThroughputTimesTheStepsOfATraining) {
   expect_error(normbench({"throughput", "run.simplegpt.hessian.smoke.hessian_scaling.s0"}), 2,
                "no training steps");
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
+#include "data/batches.h"
 #include "data/dataset.h"
+#include "suite/app/own_data.h"
+#include "suite/app/required.h"
 #include "suite/base/log.h"
 #include "suite/base/names.h"
 
@@ -55,23 +57,28 @@ std::vector<std::string> expand(const std::vector<std::string>& patterns) {
   return files;
 }
 
-const DatasetSpec& find_spec(const std::vector<DatasetSpec>& specs, const std::string& name,
-                             const std::string& file) {
-  std::vector<std::string> known;
-  for (const auto& spec : specs) {
-    if (spec.name == name) return spec;
-    known.push_back(spec.name);
-  }
+std::string spec_file(const Project& project) { return project.tables() + "/data.json"; }
+
+/// nullptr when data.json does not have it.
+const DatasetSpec* find_spec(const std::vector<DatasetSpec>& specs, const std::string& name) {
+  for (const auto& spec : specs)
+    if (spec.name == name) return &spec;
+  return nullptr;
+}
+
+[[noreturn]] void refuse_unknown(const Project& project, const std::string& name,
+                                 std::vector<std::string> known) {
+  for (const auto& dataset : datasets_to_bring(project)) known.push_back(dataset.name);
   throw UserError(
       {.what = "unknown data set",
-       .where = file,
+       .where = spec_file(project),
        .found = "\"" + name + "\"",
        .expected = one_of(known),
        .todo = did_you_mean(name, known, "for text of your own: --name NAME --text FILE...")});
 }
 
-void check_package_file(const DataPrepareOptions& o, const std::vector<DatasetSpec>& specs,
-                        const std::string& file) {
+void check_package_file(const DataPrepareOptions& o, const Project& project,
+                        const std::vector<DatasetSpec>& specs) {
   if (o.deb.empty()) return;
   const std::string where = "--deb " + o.deb;
   if (o.names.size() != 1)
@@ -80,11 +87,12 @@ void check_package_file(const DataPrepareOptions& o, const std::vector<DatasetSp
                      .found = std::to_string(o.names.size()) + " names",
                      .expected = "one name",
                      .todo = "for example `normbench data prepare gcide_1k --deb " + o.deb + "`"});
-  const DatasetSpec& spec = find_spec(specs, o.names[0], file);
-  if (!spec.options.contains("package"))
+  const DatasetSpec* spec = find_spec(specs, o.names[0]);
+  if (spec == nullptr) refuse_unknown(project, o.names[0], dataset_names(project));
+  if (!spec->options.contains("package"))
     throw UserError({.what = "the text of this data set comes from no package",
                      .where = where,
-                     .found = spec.name + ", corpus " + spec.corpus,
+                     .found = spec->name + ", corpus " + spec->corpus,
                      .todo = "leave --deb away"});
 }
 
@@ -113,10 +121,6 @@ int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,
                      .where = "--validation-share",
                      .found = std::to_string(o.validation_share),
                      .expected = "above 0 and below 1"});
-  if (o.vocabulary < 0)
-    throw UserError({.what = "not a vocabulary",
-                     .where = "--vocabulary",
-                     .found = std::to_string(o.vocabulary)});
   if (!o.text.empty() || !o.jsonl.empty()) {
     const bool is_text = !o.text.empty();
     prepare_dataset(user_spec(o.name, is_text ? "text" : "jsonl", is_text ? o.text : o.jsonl,
@@ -153,77 +157,151 @@ bool is_whole(const std::string& name, const std::string& cache) {
   return false;
 }
 
+/// A set of the user's own is made again from its source alone.
+void look_at_own(const std::string& name, const PrepareOptions& prepare) {
+  const Sidecar sidecar = read_sidecar(prepare.cache_folder, name);
+  if (prepare.again)
+    throw UserError({.what = "a data set of your own is prepared again from its source",
+                     .found = name,
+                     .todo = prepare_again(name, sidecar.spec)});
+  open_dataset(name, prepare.cache_folder);  // throws when it is damaged
+  log_info("the data set " + name + ", your own, is prepared already: nothing to do; " +
+           digests_text(sidecar));
+}
+
+int say_missing(const std::vector<DatasetToBring>& missing, bool selected) {
+  if (is_required("data")) {
+    std::string names;
+    for (const auto& dataset : missing) names += (names.empty() ? "" : ", ") + dataset.name;
+    throw MachineError({.what = "data sets are required that are yours to bring",
+                        .where = "NORMBENCH_REQUIRE",
+                        .found = names,
+                        .todo = how_to_bring()});
+  }
+  for (const auto& dataset : missing)
+    std::printf("%s%s is yours to bring (wanted by %s)\n",
+                selected ? "" : "skipped: ", dataset.name.c_str(), wanted_by(dataset).c_str());
+  std::printf("  to do:    %s\n", how_to_bring().c_str());
+  return selected ? kExitOk : kExitSkipped;
+}
+
+/// "-" for what is not known.
+std::string count_text(int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
+
+struct Row {
+  std::string name, corpus;
+  int64_t vocabulary = 0, train = 0, validation = 0;
+  double bytes_per_token = 0;
+  std::string prepared, license;
+};
+
+void print(const Row& row) {
+  char bytes[32] = "-";
+  if (row.bytes_per_token > 0) std::snprintf(bytes, sizeof bytes, "%.3f", row.bytes_per_token);
+  std::printf("%-18s %-10s %10s %14s %12s %9s  %-9s %s\n", row.name.c_str(), row.corpus.c_str(),
+              count_text(row.vocabulary).c_str(), count_text(row.train).c_str(),
+              count_text(row.validation).c_str(), bytes, row.prepared.c_str(), row.license.c_str());
+}
+
+/// The sidecar's own numbers. "differs": from the digests of data.json, by another SentencePiece
+/// for example; the user's own has nothing to differ from. Files are looked at, not read: `verify`
+/// does that.
+void print_prepared(const std::string& cache, const std::string& name, const DatasetSpec* spec) {
+  try {
+    const Sidecar s = read_sidecar(cache, name);
+    std::vector<std::string> lost;
+    for (const auto& file : s.files)
+      if (const auto found = length_damage(dataset_folder(cache, name), file); !found.empty())
+        lost.push_back(found);
+    print({.name = name,
+           .corpus = s.spec.contains("corpus") ? s.spec["corpus"].get<std::string>()
+                                               : s.spec.value("format", std::string("?")),
+           .vocabulary = s.vocabulary,
+           .train = s.train.tokens,
+           .validation = s.validation.tokens,
+           .bytes_per_token = s.bytes_per_token,
+           .prepared = !lost.empty()                            ? "damaged"
+                       : spec != nullptr && !s.warnings.empty() ? "differs"
+                                                                : "yes",
+           .license = spec != nullptr ? spec->license : "the user's own"});
+    for (const auto& warning : s.warnings) std::printf("  %s\n", warning.c_str());
+    for (const auto& line : lost) std::printf("  %s\n", line.c_str());
+    if (!lost.empty()) std::printf("  to do:    %s\n", prepare_again(name, s.spec).c_str());
+  } catch (const UserError& error) {
+    std::printf("%-18s damaged: %s\n", name.c_str(), error.what());
+  }
+}
+
 }  // namespace
 
-int data_list(const DataCommandOptions& common) {
-  const auto specs = read_data_specs(common.specs);
-  std::printf("%-16s %-10s %10s %14s %12s %9s  %-9s %s\n", "name", "corpus", "vocabulary",
+int data_list(const Project& project) {
+  const auto specs = read_data_specs(spec_file(project));
+  const auto prepared = prepared_names(project.cache());
+  std::printf("%-18s %-10s %10s %14s %12s %9s  %-9s %s\n", "name", "corpus", "vocabulary",
               "train tokens", "validation", "bytes/tok", "prepared", "licence");
-  auto names = prepared_names(common.cache_folder);
-  const auto row = [&](const std::string& name, const std::string& corpus, int64_t vocabulary,
-                       int64_t train, int64_t validation, double bytes_per_token,
-                       const char* prepared, const std::string& license) {
-    std::printf("%-16s %-10s %10lld %14lld %12lld %9.3f  %-9s %s\n", name.c_str(), corpus.c_str(),
-                static_cast<long long>(vocabulary), static_cast<long long>(train),
-                static_cast<long long>(validation), bytes_per_token, prepared, license.c_str());
-  };
-  /// The sidecar's own numbers; "differs": prepared with a warning, for example by another
-  /// SentencePiece.
-  const auto prepared_row = [&](const std::string& name, const std::string& license) {
-    try {
-      const Sidecar s = read_sidecar(common.cache_folder, name);
-      const std::string kind = s.spec.contains("corpus") ? s.spec["corpus"].get<std::string>()
-                                                         : s.spec.value("format", std::string("?"));
-      row(name, kind, s.vocabulary, s.train.tokens, s.validation.tokens, s.bytes_per_token,
-          s.warnings.empty() ? "yes" : "differs", license);
-      for (const auto& warning : s.warnings) std::printf("  %s\n", warning.c_str());
-    } catch (const UserError& error) {
-      std::printf("%-16s damaged: %s\n", name.c_str(), error.what());
-    }
-  };
   for (const auto& spec : specs) {
-    if (const auto at = std::find(names.begin(), names.end(), spec.name); at != names.end()) {
-      names.erase(at);
-      prepared_row(spec.name, spec.license);
+    if (is_one_of(spec.name, prepared)) {
+      print_prepared(project.cache(), spec.name, &spec);
       continue;
     }
     const ExpectedDataset e = spec.expected.value_or(ExpectedDataset{});
-    row(spec.name, spec.corpus, spec.tokenizer.vocabulary, e.train_tokens, e.validation_tokens,
-        e.bytes_per_token, "no", spec.license);
+    print({spec.name, spec.corpus, spec.tokenizer.vocabulary, e.train_tokens, e.validation_tokens,
+           e.bytes_per_token, "no", spec.license});
   }
-  for (const auto& name : names) prepared_row(name, "the user's own");
+  for (const auto& name : prepared)
+    if (find_spec(specs, name) == nullptr) print_prepared(project.cache(), name, nullptr);
+  bool missing = false;
+  for (const auto& dataset : datasets_to_bring(project)) {
+    if (is_one_of(dataset.name, prepared)) continue;
+    missing = true;
+    print({.name = dataset.name, .corpus = "-", .prepared = "no", .license = "yours to bring"});
+    std::printf("  wanted by %s\n", wanted_by(dataset).c_str());
+  }
+  if (missing) std::printf("yours to bring: %s\n", how_to_bring().c_str());
   return kExitOk;
 }
 
-int data_prepare(const DataCommandOptions& common, const DataPrepareOptions& o) {
-  const auto specs = read_data_specs(common.specs);
-  const PrepareOptions prepare{.cache_folder = common.cache_folder, .deb = o.deb, .again = o.again};
+int data_prepare(const Project& project, const DataPrepareOptions& o) {
+  const auto specs = read_data_specs(spec_file(project));
+  const PrepareOptions prepare{.cache_folder = project.cache(), .deb = o.deb, .again = o.again};
   if (!o.name.empty() || !o.text.empty() || !o.jsonl.empty() || !o.llmc_shards.empty() ||
       !o.nanogpt.empty() || !o.megatron.empty())
     return prepare_own(o, prepare, specs);
-  check_package_file(o, specs, common.specs);
-  if (o.names.empty()) {
-    for (const auto& spec : specs) prepare_dataset(spec, prepare);
-    return kExitOk;
+  check_package_file(o, project, specs);
+  std::vector<const DatasetSpec*> ours;
+  std::vector<std::string> own;
+  std::vector<DatasetToBring> missing;
+  const auto prepared = prepared_names(project.cache());
+  for (const auto& name : o.names) {  // a wrong name before any work
+    if (const auto* spec = find_spec(specs, name)) {
+      ours.push_back(spec);
+    } else if (is_one_of(name, prepared)) {
+      own.push_back(name);
+    } else {
+      const auto wanted = datasets_to_bring(project);
+      const auto found = std::find_if(wanted.begin(), wanted.end(),
+                                      [&](const auto& dataset) { return dataset.name == name; });
+      if (found == wanted.end()) refuse_unknown(project, name, dataset_names(project));
+      missing.push_back(*found);
+    }
   }
-  for (const auto& name : o.names)
-    find_spec(specs, name, common.specs);  // a wrong name before any work
-  for (const auto& name : o.names) prepare_dataset(find_spec(specs, name, common.specs), prepare);
-  return kExitOk;
+  for (const auto* spec : ours) prepare_dataset(*spec, prepare);
+  for (const auto& name : own) look_at_own(name, prepare);
+  return missing.empty() ? kExitOk : say_missing(missing, o.selected);
 }
 
-int data_verify(const DataCommandOptions& common, const std::vector<std::string>& names) {
-  const auto prepared = prepared_names(common.cache_folder);
+int data_verify(const Project& project, const std::vector<std::string>& names) {
+  const auto prepared = prepared_names(project.cache());
   for (const auto& name : names)  // a wrong name before any work
-    if (!is_one_of(name, prepared)) read_sidecar(common.cache_folder, name);
+    if (!is_one_of(name, prepared)) read_sidecar(project.cache(), name);
   const auto& all = names.empty() ? prepared : names;
   if (all.empty())
     throw UserError({.what = "there is nothing to verify",
-                     .where = common.cache_folder + "/datasets",
+                     .where = project.cache() + "/datasets",
                      .todo = "run `normbench data prepare`"});
   int code = kExitOk;
   for (const auto& name : all)
-    if (!is_whole(name, common.cache_folder)) code = kExitCheckRed;
+    if (!is_whole(name, project.cache())) code = kExitCheckRed;
   return code;
 }
 

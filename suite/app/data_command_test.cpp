@@ -6,6 +6,9 @@ namespace {
 
 using testing::Checkout;
 using testing::expect_error;
+using testing::kProgram;
+using testing::ProcessResult;
+using testing::run_program;
 
 TEST(DataCommand, APackageFileForTextThatComesFromNoneIsAnError) {
   const Checkout checkout;
@@ -25,7 +28,9 @@ void cut_sidecar(const Checkout& checkout, const std::string& name) {
 TEST(DataCommand, ACutSidecarStopsNeitherPlanNorJudgeNorItsRepair) {
   const Checkout checkout;
   Json table = checkout.table();
-  table["tiers"]["smoke"]["settings"]["gcide_1k"]["dataset"] = "synthetic";
+  Json& setting = table["tiers"]["smoke"]["settings"]["gcide_1k"];
+  setting["dataset"] = "synthetic";
+  setting["validation_tokens"] = 8192;  // it has 16,010
   checkout.set_table(table);
   const auto call = [&](std::vector<std::string> command) {
     command.insert(command.end(), {"--tier", "smoke", "--only", "angpt.convergence"});
@@ -75,6 +80,97 @@ TEST(DataCommand, EveryPatternOfShardsMatchesAFile) {
   expect_error(checkout.normbench({"data", "prepare", "--name", "mine", "--llmc-shards",
                                    checkout.path() + "/t_*.bin", checkout.path() + "/nope.bin"}),
                2, "nope.bin");
+}
+
+void expect_words(const ProcessResult& result, int exit_code,
+                  const std::vector<std::string>& words) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.out << result.err;
+  for (const auto& word : words)
+    EXPECT_NE((result.out + result.err).find(word), std::string::npos)
+        << word << " is not in: " << result.out << result.err;
+}
+
+/// Tokens of two bytes, 0 to 99 again and again.
+void write_shards(const std::string& folder) {
+  for (const char* split : {"/train.bin", "/val.bin"}) {
+    std::string bytes;
+    for (int i = 0; i < 5000; ++i) bytes += {static_cast<char>(i % 100), '\0'};
+    write_file_atomically(folder + split, bytes);
+  }
+}
+
+/// A gpu tier that trains on `name`, which data.json does not have.
+void want(const Checkout& checkout, const std::string& name) {
+  Json table = checkout.table();
+  Json& tier = table["tiers"]["gpu"];
+  for (auto& setting : tier["settings"]) {
+    setting["dataset"] = name;
+    setting["validation_tokens"] = 2048;
+  }
+  checkout.set_table(table);
+}
+
+TEST(DataCommand, ASetThatATierWantsAndNobodyBroughtIsNamedEverywhere) {
+  const Checkout checkout;
+  want(checkout, "my_tokens");
+  const std::string wanted = "wanted by gpu: angpt.convergence";
+  const std::vector<std::string> tier = {"--tier", "gpu", "--only", "angpt.convergence"};
+  const auto call = [&](std::vector<std::string> command, const std::string& required = "") {
+    command.insert(command.begin(), {"/usr/bin/env", "NORMBENCH_REQUIRE=" + required, kProgram,
+                                     "--root", checkout.path()});
+    return run_program(command);
+  };
+  const auto of_tier = [&](std::vector<std::string> command) {
+    command.insert(command.end(), tier.begin(), tier.end());
+    return command;
+  };
+  const std::string todo = "normbench data prepare --name NAME";
+  expect_words(call(of_tier({"plan"})), 0,
+               {"runs wait for the data set my_tokens", "yours to bring: my_tokens", todo});
+  expect_words(call({"data", "list"}), 0, {"my_tokens", "yours to bring", wanted, todo});
+  expect_words(call(of_tier({"data", "prepare"})), 0, {"my_tokens is yours", wanted, todo});
+  expect_words(call(of_tier({"data", "prepare"}), "data"), 3, {"machine error", "my_tokens", todo});
+  // As the fixture of CTest asks for it: skipped, so that its runs say so too.
+  expect_words(call({"data", "prepare", "my_tokens"}), 77, {"skipped: my_tokens", todo});
+  expect_words(call({"data", "prepare", "my_tokens"}, "data"), 3, {"my_tokens"});
+  expect_words(call({"data", "prepare", "my_token"}), 2, {"did you mean \"my_tokens\"?"});
+}
+
+TEST(DataCommand, ASetOfOnesOwnIsLookedAtAndNeverFetched) {
+  const Checkout checkout;
+  want(checkout, "my_tokens");
+  const std::string folder = checkout.path() + "/mine";
+  write_shards(folder);
+  const auto prepare_own =
+      checkout.normbench({"data", "prepare", "--name", "my_tokens", "--nanogpt", folder});
+  ASSERT_EQ(prepare_own.exit_code, 0) << prepare_own.err;
+  expect_words(checkout.normbench({"data", "prepare", "my_tokens"}), 0, {"is prepared already"});
+  expect_words(
+      checkout.normbench({"data", "prepare", "--tier", "gpu", "--only", "angpt.convergence"}), 0,
+      {"is prepared already"});
+  expect_words(checkout.normbench({"data", "prepare", "--again", "my_tokens"}), 2,
+               {"--again --name my_tokens --nanogpt " + folder});
+  const auto row = [&] {
+    const std::string list = checkout.normbench({"data", "list"}).out;
+    const size_t at = list.find("\nmy_tokens");
+    return at == std::string::npos ? list : list.substr(at + 1, list.find('\n', at + 1) - at - 1);
+  };
+  EXPECT_NE(row().find(" yes "), std::string::npos) << "a default is no difference: " << row();
+  EXPECT_NE(row().find(" - "), std::string::npos) << "bytes a token are unknown: " << row();
+  std::filesystem::rename(folder, folder + "2");
+  EXPECT_NE(row().find(" damaged "), std::string::npos) << row();
+  expect_words(checkout.normbench({"data", "list"}), 0,
+               {folder + "/train.bin: the file is missing", "--nanogpt " + folder});
+  expect_words(checkout.normbench({"data", "prepare", "my_tokens"}), 2, {"the file is missing"});
+  cut_sidecar(checkout, "my_tokens");
+  expect_words(checkout.normbench({"data", "prepare", "my_tokens"}), 2,
+               {"--again --name my_tokens and the source"});
+}
+
+TEST(DataCommand, HelpSaysTheDefaultVocabularyAndWhatADocumentIs) {
+  const Checkout checkout;
+  expect_words(checkout.normbench({"data", "prepare", "--help"}), 0,
+               {"4096", "largest id + 1", "4 kB"});
 }
 
 TEST(DataCommand, ATableThatOnlyMeasuresNeedsNoText) {

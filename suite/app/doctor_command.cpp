@@ -62,8 +62,8 @@ std::vector<Line> needed(const Project& project, double memory_gib, double free_
   const std::string missing = missing_instructions();
   const fs::path results = existing_part(project.results());
   std::error_code error;
-  const bool writable =
-      fs::is_directory(results, error) && ::access(results.c_str(), W_OK | X_OK) == 0;
+  const bool usable =
+      fs::is_directory(results, error) && ::access(results.c_str(), R_OK | W_OK | X_OK) == 0;
   return {
       {"instructions", missing.empty(), missing.empty() ? "x86-64-v3 or better" : "no " + missing,
        "another machine"},
@@ -73,18 +73,17 @@ std::vector<Line> needed(const Project& project, double memory_gib, double free_
        "build the target normbench_worker"},
       {"registry", fs::exists(project.registry()), project.registry(),
        "build the target normbench_worker"},
-      {"results", writable,
-       writable ? "writable" : results.string() + " is no folder that can be written to",
+      {"results", usable,
+       usable ? "readable and writable"
+              : results.string() + " is no folder that can be read and written to",
        "chown or chmod it"}};
 }
 
-/// The tiers, or the names of what is missing.
-std::string can_run(const std::vector<Line>& lines) {
+std::string missing_names(const std::vector<Line>& lines) {
   std::string missing;
   for (const auto& line : lines)
     if (!line.good) missing += (missing.empty() ? "" : ", ") + line.what;
-  if (!missing.empty()) return "nothing, for want of: " + missing;
-  return gpu_present() ? "smoke, cpu, gpu" : "smoke, cpu";
+  return missing;
 }
 
 bool program_present(const char* name) {
@@ -140,8 +139,13 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
          "give the packages by hand: normbench data prepare --deb"});
   print({"gpu", gpu_present(),
          gpu_present() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here"});
-  fmt::print("can run: {}\n", can_run(lines));
-  return kExitOk;
+  const std::string missing = missing_names(lines);
+  if (missing.empty()) {
+    fmt::print("can run: {}\n", gpu_present() ? "smoke, cpu, gpu" : "smoke, cpu");
+    return kExitOk;
+  }
+  fmt::print("can run: nothing, for want of: {}\n", missing);
+  return kExitMachine;
 }
 
 }  // namespace normbench

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <system_error>
@@ -43,11 +44,21 @@ int exit_code_of(const std::function<int()>& body) {
   } catch (const std::bad_alloc& e) {
     std::cerr << "machine error: out of memory\n";
     return kExitMachine;
-  } catch (const std::system_error& e) {  // of std::filesystem, of fmt::print into a full disk
+  } catch (const std::filesystem::filesystem_error& e) {  // a folder without rights, mostly
+    say("machine error: ",
+        MachineError({.what = "a file or folder cannot be used",
+                      .where = e.path1().string(),
+                      .found = e.code().message(),
+                      .todo = "make it and the folders above it readable and writable for this "
+                              "user (chown, chmod), or move away what lies there"}));
+    return kExitMachine;
+  } catch (const std::system_error& e) {  // of fmt::print into a full disk
     say("machine error: ", e);
     return kExitMachine;
   } catch (const std::exception& e) {
-    say("internal error (please report it): ", e);
+    const std::string text = e.what();  // LibTorch appends a page of its own frames
+    std::cerr << "internal error (please report it): "
+              << text.substr(0, text.find("\nException raised from")) << std::endl;
     return 70;
   }
 }

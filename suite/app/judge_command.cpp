@@ -14,7 +14,6 @@
 #include "suite/app/canaries.h"
 #include "suite/app/check_command.h"
 #include "suite/app/doctor_command.h"
-#include "suite/app/required.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/judge/baseline.h"
@@ -22,40 +21,69 @@
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"
 #include "suite/judge/sweep.h"
+#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
 
+/// The folder of --runs, or results/runs, which need not be there yet.
 std::string runs_of(const Project& project, const std::string& given) {
-  return given.empty() ? project.runs() : given;
+  if (given.empty()) return project.runs();
+  if (!std::filesystem::is_directory(given))
+    throw UserError({.what = "no folder of records",
+                     .where = "--runs " + given,
+                     .found = std::filesystem::exists(given) ? "a file" : "nothing of that name",
+                     .expected = "a folder such as results/runs"});
+  return given;
 }
 
-/// Ledgers of what was run. A tier that nobody ran has none.
-std::vector<Json> ledgers(const Project& project, const Plan& plan,
-                          const std::string& runs_folder) {
+struct Ledgers {
   std::vector<Json> all;
-  for (const auto& planned : plan.tiers())
-    if (any_record(planned, runs_folder))
-      all.push_back(judge_table(judge_input(project, planned), runs_folder, project.baselines()));
-  return all;
+  std::vector<std::string> refused;  // "paper.table, tier"
+
+  /// Throws UserError when a table got none, after the others have been shown.
+  void finish() const {
+    if (!refused.empty())
+      throw UserError({.what = "no ledger could be made of " + join(refused, "; "),
+                       .todo = "the warnings say what is wrong with a claim or a baseline of it"});
+  }
+};
+
+/// Ledgers of what was run. A tier that nobody ran has none. A claim that asks its records for what
+/// they do not have costs its own table the ledger, not the others.
+Ledgers ledgers(const Project& project, const Plan& plan, const std::string& runs_folder) {
+  Ledgers ledgers;
+  for (const auto& planned : plan.tiers()) {
+    if (!any_record(planned, runs_folder)) continue;
+    try {
+      ledgers.all.push_back(
+          judge_table(judge_input(project, planned), runs_folder, project.baselines()));
+    } catch (const UserError& e) {
+      ledgers.refused.push_back(planned.table->paper + "." + planned.table->name + ", tier " +
+                                planned.tier->name);
+      log_warning(ledgers.refused.back() + ": " + e.what());
+    }
+  }
+  return ledgers;
 }
 
 /// Why this machine can train none of it; empty when it can.
 std::string why_not_here(const PlannedTier& planned) {
   if (planned.tier->device == "cuda" && !gpu_present()) {
-    if (is_required("gpu"))
-      throw MachineError({.what = "a GPU is required and there is none",
-                          .where = "NORMBENCH_REQUIRE",
-                          .todo = "check the driver (nvidia-smi)"});
+    refuse_to_skip(planned);
     return "there is no GPU for it on this machine";
   }
   const bool has_data = std::any_of(planned.runs.begin(), planned.runs.end(),
                                     [](const PlannedRun& run) { return !run.run_id.empty(); });
-  return has_data ? "" : "its data sets are yours to bring (normbench data prepare --help)";
+  if (has_data) return "";
+  refuse_to_skip(planned);
+  return "its data sets are yours to bring (normbench data prepare --help)";
 }
 
-/// No ledger: nobody has run anything, which is an error where somebody could have.
-int nothing_to_judge(const Project& project, const Plan& plan, const std::string& runs_folder) {
+/// Nobody has run what a command reads, which is an error where somebody could have. `missing`:
+/// "there are no records to judge"; `does`: what the command would do with the published ones.
+int nothing_to_read(const Project& project, const Plan& plan, const std::string& runs_folder,
+                    const std::string& missing, const std::string& does) {
   std::string text;
   for (const auto& planned : plan.tiers()) {
     const std::string why = why_not_here(planned);
@@ -65,17 +93,34 @@ int nothing_to_judge(const Project& project, const Plan& plan, const std::string
           "/runs";
       const bool other = std::filesystem::exists(published) && published != runs_folder;
       throw UserError(
-          {.what = "there are no records to judge",
+          {.what = missing,
            .where = runs_folder,
-           .todo = "./run_all.sh --tier " + planned.tier->name + " --only " + planned.table->paper +
-                   "." + planned.table->name + " trains them; --runs " +
-                   (other ? published + " judges the published ones" : "names another folder")});
+           .todo =
+               "./run_all.sh --tier " + planned.tier->name + " --only " + planned.table->paper +
+               "." + planned.table->name + " trains them; --runs " +
+               (other ? published + " " + does + " the published ones" : "names another folder")});
     }
     text += "skipped: " + planned.table->paper + "." + planned.table->name + ", tier " +
             planned.tier->name + ", has no records, and " + why + "\n";
   }
   std::cout << text;
   return kExitSkipped;
+}
+
+int nothing_to_judge(const Project& project, const Plan& plan, const std::string& runs_folder) {
+  return nothing_to_read(project, plan, runs_folder, "there are no records to judge", "judges");
+}
+
+/// Whether none of the trials that the tier plans has a record. A tier without trials has no sweep,
+/// which is another matter.
+bool lacks_all_trials(const PlannedTier& planned, const std::string& runs_folder) {
+  bool plans = false;
+  for (const auto& run : planned.runs) {
+    if (!run.sweep) continue;
+    if (has_record(run, runs_folder)) return false;
+    plans = true;
+  }
+  return plans;
 }
 
 /// Settings whose sweep says the rates of their verdict runs. In a setting without token budgets
@@ -150,10 +195,11 @@ int judge_command(const Project& project, const JudgeCommand& request) {
   const std::string runs = runs_of(project, request.runs_folder);
   if (!request.claim.empty() || !request.regression_arm.empty())
     return check_command(project, only_one(plan), request);
-  const auto all = ledgers(project, plan, runs);
-  if (all.empty()) return nothing_to_judge(project, plan, runs);
-  for (const auto& ledger : all) std::cout << ledger_text(ledger) << "\n";
-  if (!request.json_file.empty()) write_json(request.json_file, all);
+  const Ledgers made = ledgers(project, plan, runs);
+  if (made.all.empty() && made.refused.empty()) return nothing_to_judge(project, plan, runs);
+  for (const auto& ledger : made.all) std::cout << ledger_text(ledger) << "\n";
+  if (!request.json_file.empty()) write_json(request.json_file, made.all);
+  made.finish();
   return kExitOk;
 }
 
@@ -162,18 +208,22 @@ int report_command(const Project& project, const JudgeCommand& request) {
   const std::string runs = runs_of(project, request.runs_folder);
   const std::string out =
       request.out.empty() ? project.results() + "/report/index.html" : request.out;
-  const auto all = ledgers(project, plan, runs);
-  if (all.empty()) return nothing_to_judge(project, plan, runs);
-  write_report(all, out);
+  const Ledgers made = ledgers(project, plan, runs);
+  if (made.all.empty() && made.refused.empty()) return nothing_to_judge(project, plan, runs);
+  write_report(made.all, out);
   std::cout << "written: " << out << "\n";
+  made.finish();
   return kExitOk;
 }
 
 int tune_command(const Project& project, const JudgeCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const PlannedTier& planned = only_one(plan);
-  const TuneResult result =
-      tune(judge_input(project, planned), runs_of(project, request.runs_folder));
+  const std::string runs = runs_of(project, request.runs_folder);
+  if (lacks_all_trials(planned, runs))
+    return nothing_to_read(project, plan, runs, "there are no trials to choose a rate from",
+                           "tunes by");
+  const TuneResult result = tune(judge_input(project, planned), runs);
   for (const auto& problem : result.problems) log_warning(problem);
   // The table file groups rates by setting, then by arm.
   Json by_setting = Json::object();
@@ -186,7 +236,8 @@ int tune_command(const Project& project, const JudgeCommand& request) {
   const auto wanted = settings_to_tune(planned);
   if (!result.complete)
     throw UserError({.what = "the sweep is not complete",
-                     .todo = "ctest --preset " + planned.tier->name + " -L kind.sweep"});
+                     .todo = "ctest --preset " + planned.tier->name + " -L kind.sweep -L table." +
+                             planned.table->paper + "." + planned.table->name + "$"});
   // Ordered, so that the file keeps the order in which a person wrote it.
   const std::string file = planned.table->file;
   auto table = nlohmann::ordered_json::parse(read_file(file));

@@ -20,7 +20,8 @@ int judge_command(const Project& project, const JudgeCommand& request);
 /// Writes the page.
 int report_command(const Project& project, const JudgeCommand& request);
 /// Learning rates from the sweep: prints them, or writes those that verdict runs want into the
-/// table file. A setting that trains its sweep alone has no use for a chosen rate.
+/// table file. A setting that trains its sweep alone has no use for a chosen rate. Without any
+/// trial it ends as judge_command() does without records.
 int tune_command(const Project& project, const JudgeCommand& request);
 
 struct BlessCommand {

@@ -6,6 +6,7 @@ namespace normbench {
 namespace {
 
 using testing::Checkout;
+using testing::expect_error;
 using testing::kProgram;
 using testing::ProcessResult;
 using testing::run_program;
@@ -24,9 +25,9 @@ TEST(Machine, AFullDiskIsAMachineErrorAndTheNextCallGoesOn) {
   EXPECT_EQ(roomy.exit_code, 0) << roomy.err;
 }
 
-/// The names in the last line of `normbench doctor`.
+/// The names in the last line of `normbench doctor`, which says so with its exit code too.
 void expect_wanting(const ProcessResult& doctor, const std::vector<std::string>& names) {
-  EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
+  EXPECT_EQ(doctor.exit_code, 3) << doctor.out << doctor.err;
   const size_t last = doctor.out.find("can run: nothing, for want of: ");
   ASSERT_NE(last, std::string::npos) << doctor.out;
   for (const auto& name : names)
@@ -48,6 +49,24 @@ TEST(Machine, TheDoctorLooksAtTheDiskOfTheResults) {
   const SmallDisk disk(checkout.path() + "/results");
   if (!disk.mounted()) GTEST_SKIP() << "mounting is not allowed here";
   expect_wanting(checkout.normbench({"doctor"}), {"disk"});
+}
+
+TEST(Machine, AFolderThatCannotBeUsedIsNamedWithWhatToDo) {
+  const Checkout checkout;
+  const std::string results = checkout.path() + "/results";
+  // Rights do not stop root; a link to itself stops everybody.
+  std::filesystem::create_directory_symlink(results, results);
+  const auto plan = checkout.normbench({"plan", "--tier", "smoke", "--only", "angpt.convergence"});
+  expect_error(plan, 3, "machine error: a file or folder cannot be used");
+  for (const std::string& words : {"where:    " + results, std::string("to do:    make it")})
+    EXPECT_NE(plan.err.find(words), std::string::npos) << plan.err;
+  EXPECT_EQ(plan.err.find("filesystem error"), std::string::npos) << plan.err;
+
+  // Records that cannot be listed are not records that are not there.
+  std::filesystem::remove(results);
+  write_file_atomically(results + "/runs", "no folder");
+  expect_error(checkout.normbench({"plan", "--tier", "smoke", "--only", "angpt.convergence"}), 3,
+               results + "/runs");
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> files;
   auto* parity = app.add_subcommand(
       "parity", "compare models, operators, optimizers and schedules with golden files");
-  parity->add_option("files", files, "golden files (.safetensors)")->required();
+  parity->add_option("files", files, "golden files (.safetensors)")->required()->check(kNotEmpty);
   parity->callback([&] {
     std::vector<std::string> arguments = {"parity"};
     arguments.insert(arguments.end(), files.begin(), files.end());
@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
                    "name or id of a run, as `normbench plan --list` prints it")
       ->required();
   throughput_app->add_option("--steps", throughput.steps, "timed steps")
-      ->check(number_within(at_least(1)))
+      ->check(kTimedSteps)
       ->capture_default_str();
   throughput_app->callback([&] { code = throughput_command(project(), throughput); });
 

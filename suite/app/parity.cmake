@@ -5,4 +5,4 @@ normbench_library(parity TORCH
     parity_schedule.cpp
   DEPS normbench::measure normbench::models normbench::optim normbench::ops normbench::base)
 
-normbench_tests(parity SOURCES parity_test.cpp TORCH)
+normbench_tests(parity SOURCES parity_meaning_test.cpp parity_refusal_test.cpp parity_test.cpp TORCH)

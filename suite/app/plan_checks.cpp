@@ -1,5 +1,7 @@
 #include "suite/app/plan_checks.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -65,21 +67,55 @@ void check_patterns(const PlannedTier& planned) {
   }
 }
 
-/// Where two curves cross is read between two budgets.
+/// Pairs of entries of a head are turned: models/layers.h says so too, but only when it is built.
+void check_rope(const PlannedTier& planned) {
+  for (const auto& run : planned.runs) {
+    if (!run.task.empty() || !run.config.at("model_options").contains("rope_fraction")) continue;
+    const auto head = run.config.at("size").at("head_width").get<double>();
+    const double pairs =
+        run.config.at("model_options").at("rope_fraction").get<double>() * head / 2;
+    if (pairs >= 1 && std::abs(pairs - std::round(pairs)) < 1e-9) continue;
+    throw UserError(
+        {.what = "this part of a head cannot be turned in pairs",
+         .where = planned.table->file + ", at /arms/" + run.arm + "/model_options/rope_fraction",
+         .found = Json(2 * pairs).dump() + " of " + Json(head).dump() + " entries",
+         .expected = "an even number of entries"});
+  }
+}
+
+/// Where two curves cross is read between two budgets, and so is how a gap in validation loss
+/// grows.
 void check_ladders(const PlannedTier& planned, const std::vector<Claim>& claims) {
   for (const auto& claim : claims) {
-    if (claim.rule != "crossing") continue;
+    const bool crosses = claim.rule == "crossing";
+    if (!crosses && !(claim.rule == "gap_growth" && claim.of == "validation")) continue;
     for (const auto& setting : planned.tier->settings) {
       const auto& names = claim.settings;
       if (!is_one_of(setting.name, names)) continue;
       if (setting.token_budgets.size() >= 2) continue;
-      throw UserError({.what = "claim " + claim.id + " asks where two curves cross, on one budget",
+      throw UserError({.what = "claim " + claim.id + " asks " +
+                               (crosses ? "where two curves cross" : "how a gap grows") +
+                               ", on one budget",
                        .where = planned.table->file + ", at /tiers/" + planned.tier->name +
                                 "/settings/" + setting.name + "/token_budgets",
                        .found = std::to_string(setting.token_budgets.size()) + " token budgets",
                        .expected = "2 or more"});
     }
   }
+}
+
+/// A trial of a sweep is a loss and nothing else.
+void check_probes(const PlannedTier& planned) {
+  const auto& settings = planned.tier->settings;
+  const bool sweeps_alone =
+      !settings.empty() && std::all_of(settings.begin(), settings.end(),
+                                       [](const Setting& s) { return s.token_budgets.empty(); });
+  for (const auto& arm : planned.table->arms)
+    if (sweeps_alone && !arm.probes.empty())
+      throw UserError({.what = "a probe that no run is asked with",
+                       .where = planned.table->file + ", at /arms/" + arm.name + "/probes",
+                       .found = "tier " + planned.tier->name + ", which has sweeps alone",
+                       .expected = "no probes, or a setting with token_budgets"});
 }
 
 }  // namespace
@@ -89,6 +125,8 @@ void check_planned(const Project& project, const PlannedTier& planned,
   check_datasets(project, planned, datasets);
   check_schedules(planned);
   check_patterns(planned);
+  check_rope(planned);
+  check_probes(planned);
   check_ladders(planned, read_claims(claims_input(project, planned)));
 }
 

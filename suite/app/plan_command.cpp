@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iostream>
+#include <map>
 #include <set>
 
+#include "suite/app/own_data.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
+#include "suite/base/names.h"
 #include "suite/judge/statistics.h"
 
 namespace normbench {
@@ -42,6 +44,29 @@ void print_power(const PlannedTier& planned) {
   }
 }
 
+std::string one_of_device(const std::string& device) {
+  return device == "cuda" ? "one GPU" : "one core";
+}
+
+void print_left(const std::map<std::string, double>& seconds) {
+  std::string text;
+  for (const auto& [device, left] : seconds)
+    text += (text.empty() ? "" : " and ") + duration_text(left) + " on " + one_of_device(device);
+  fmt::print("{}\n", text.empty() ? "nothing left to train" : "together " + text + " left");
+}
+
+/// One command fetches what data.json has; the others are for a person to bring.
+void print_waited_for(const Project& project, const std::set<std::string>& datasets) {
+  const auto fetched = dataset_names(project);
+  std::string fetch, bring;
+  for (const auto& name : datasets) {
+    std::string& names = is_one_of(name, fetched) ? fetch : bring;
+    names += " " + name;
+  }
+  if (!fetch.empty()) fmt::print("to fetch: normbench data prepare{}\n", fetch);
+  if (!bring.empty()) fmt::print("yours to bring:{}. To do: {}\n", bring, how_to_bring());
+}
+
 }  // namespace
 
 int plan_command(const Project& project, const PlanCommand& request) {
@@ -52,14 +77,16 @@ int plan_command(const Project& project, const PlanCommand& request) {
                           ctest_script(plan.tiers(), estimate, project.program, project.root));
     return kExitOk;
   }
-  double all_left = 0;
-  std::set<std::string> counted;  // a run that several tables share is done once
+  std::map<std::string, double> all_left;  // [device]: an hour of a GPU is no hour of a core
+  std::set<std::string> counted;           // a run that several tables share is done once
+  std::set<std::string> waited_for;
   for (const auto& planned : plan.tiers()) {
-    int done = 0, published = 0, without_data = 0, measured_runs = 0;
+    int done = 0, published = 0, measured_runs = 0, guessed = 0;
+    std::map<std::string, int> waiting;  // [data set]
     double left = 0;
     for (const auto& run : planned.runs) {
       const std::string state = state_of(project, run, estimate);
-      without_data += state == "no data";
+      if (state == "no data") ++waiting[run.dataset];
       published += state == "published";
       if (state == "finished" || state == "published") {
         ++done;
@@ -67,24 +94,31 @@ int plan_command(const Project& project, const PlanCommand& request) {
         bool measured = false;
         left += estimate.seconds(run, &measured);
         measured_runs += measured;
+        guessed += !measured && !run.task.empty();
       }
     }
-    all_left += left;
+    const std::string& device = planned.tier->device;
+    if (left > 0) all_left[device] += left;
     fmt::print("{}.{} {}: {} runs, {} finished", planned.table->paper, planned.table->name,
                planned.tier->name, planned.runs.size(), done);
     if (published > 0) fmt::print(", {} of them published", published);
     if (left > 0)
-      fmt::print(", {} left on one {} ({})", duration_text(left),
-                 planned.tier->device == "cuda" ? "GPU" : "core",
-                 measured_runs > 0 ? "from finished runs on this machine" : "rough, from FLOPs");
+      fmt::print(", {} left on {} ({})", duration_text(left), one_of_device(device),
+                 measured_runs > 0 ? "from finished runs on this machine"
+                 : guessed > 0     ? "a guess: nobody has timed these measurements here"
+                                   : "rough, from FLOPs");
     fmt::print("\n");
-    if (without_data > 0)
-      fmt::print("    {} runs wait for a data set that is not prepared\n", without_data);
+    for (const auto& [dataset, runs] : waiting) {
+      fmt::print("    {} wait{} for the data set {}, which is not prepared\n",
+                 runs == 1 ? "1 run" : std::to_string(runs) + " runs", runs == 1 ? "s" : "",
+                 dataset);
+      waited_for.insert(dataset);
+    }
     print_power(planned);
     if (request.list) print_list(project, planned, estimate);
   }
-  fmt::print("{}\n", all_left > 0 ? "together " + duration_text(all_left) + " left"
-                                  : "nothing left to train");
+  print_left(all_left);
+  print_waited_for(project, waited_for);
   return kExitOk;
 }
 

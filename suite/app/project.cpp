@@ -77,13 +77,6 @@ std::map<std::string, double> unigram_entropies(const Project& project,
   return entropies;
 }
 
-std::vector<std::string> dataset_names(const Project& project) {
-  std::vector<std::string> names;
-  for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
-    names.push_back(spec.name);
-  return names;
-}
-
 /// What a paper printed; nothing where no file has numbers of it.
 Json published_numbers(const std::string& file) {
   if (!fs::exists(file)) return Json::object();
@@ -135,6 +128,13 @@ std::string Project::worker() const {
 }
 std::string Project::registry() const {
   return (fs::path(program).parent_path() / "registry.json").string();
+}
+
+std::vector<std::string> dataset_names(const Project& project) {
+  std::vector<std::string> names;
+  for (const auto& spec : read_data_specs(project.tables() + "/data.json"))
+    names.push_back(spec.name);
+  return names;
 }
 
 Plan::Plan(const Project& project, const std::string& only, const std::string& tier)
@@ -239,9 +239,7 @@ bool has_record(const PlannedRun& run, const std::string& runs_folder) {
   return !run.run_id.empty() && fs::exists(runs_folder + "/" + run.run_id + "/summary.json");
 }
 
-std::vector<std::string> adoptable_records(const Project& project, const PlannedRun& run) {
-  if (run.run_id.empty() || fs::exists(project.runs() + "/" + run.run_id + "/manifest.json"))
-    return {};
+std::vector<std::string> published_records(const Project& project, const PlannedRun& run) {
   std::vector<std::string> records;
   std::error_code absent;
   for (const auto& report : fs::directory_iterator(project.published(), absent))
@@ -249,6 +247,11 @@ std::vector<std::string> adoptable_records(const Project& project, const Planned
       records.push_back(report.path() / "runs" / run.run_id);
   std::sort(records.begin(), records.end());
   return records;
+}
+
+std::vector<std::string> adoptable_records(const Project& project, const PlannedRun& run) {
+  if (fs::exists(project.runs() + "/" + run.run_id + "/manifest.json")) return {};
+  return published_records(project, run);
 }
 
 bool any_record(const PlannedTier& planned, const std::string& runs_folder) {

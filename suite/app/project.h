@@ -34,6 +34,9 @@ struct Project {
   std::string registry() const;  // registry.json beside this program
 };
 
+/// Those of data.json.
+std::vector<std::string> dataset_names(const Project& project);
+
 /// Tables read, expanded and checked (plan_checks.h): `only` as read_tables, `tier` a name or ""
 /// for all. Throws UserError when nothing is left, or on anything a run or a judgement could trip
 /// over.
@@ -67,9 +70,10 @@ JudgeInput judge_input(const Project& project, const PlannedTier& planned);
 bool has_record(const PlannedRun& run, const std::string& runs_folder);
 bool any_record(const PlannedTier& planned, const std::string& runs_folder);
 
-/// Folders of the published records of this run, whichever tables published it, by name: `normbench
-/// run` takes over the first that is whole. None when this machine has a record of its own, be it
-/// half of one.
+/// Folders of the published records of this run, whichever tables published it, by name.
+std::vector<std::string> published_records(const Project& project, const PlannedRun& run);
+/// Those that `normbench run` may take over: it takes the first that is whole. None when this
+/// machine has a record of its own, be it half of one.
 std::vector<std::string> adoptable_records(const Project& project, const PlannedRun& run);
 
 }  // namespace normbench

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "suite/app/canaries.h"
 #include "suite/base/files.h"
+#include "suite/base/names.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/record.h"
 
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 /// What there is to publish, by run id, and what must not be.
 struct Selection {
   std::vector<std::string> fresh;     // usable records of this machine, to be copied
-  size_t kept = 0;                    // usable ones, published from another machine or earlier
+  std::vector<std::string> kept;      // usable ones that this table has published
   std::vector<std::string> unusable;  // "<run> in <folder> is damaged: <reason>"
 };
 
@@ -44,7 +46,7 @@ Selection select(const JudgeInput& input, const std::string& own, const std::str
     else if (mine[i].state != RecordState::kAbsent)
       refuse(mine[i], own);
     else if (earlier[i].usable())
-      ++selection.kept;
+      selection.kept.push_back(earlier[i].run.run_id);
     else if (earlier[i].state != RecordState::kAbsent)
       refuse(earlier[i], published);
   }
@@ -60,6 +62,16 @@ void refuse_unusable(const std::vector<std::string>& unusable) {
                    .found = all,
                    .expected = "records that are whole and of this build, or absent",
                    .todo = "normbench run NAME trains one anew; or remove its folder"});
+}
+
+/// Runs of the selection whose record lay in results/published/ before, in whichever table's
+/// folder: `normbench run` takes such records over, and then they are this machine's own too.
+int64_t published_before(const Project& project, const PlannedTier& planned,
+                         const Selection& selection) {
+  return std::count_if(planned.runs.begin(), planned.runs.end(), [&](const PlannedRun& run) {
+    return (is_one_of(run.run_id, selection.fresh) || is_one_of(run.run_id, selection.kept)) &&
+           !published_records(project, run).empty();
+  });
 }
 
 /// The summary last: a folder without one is a run that is not finished.
@@ -82,16 +94,17 @@ int publish_command(const Project& project, const PublishCommand& request) {
   const JudgeInput input = judge_input(project, planned);
   const Selection selection = select(input, project.runs(), published);
   refuse_unusable(selection.unusable);
-  const size_t total = selection.fresh.size() + selection.kept;
+  const size_t total = selection.fresh.size() + selection.kept.size();
   if (total == 0)
     throw UserError({.what = "there are no finished records to publish", .where = project.runs()});
+  const int64_t before = published_before(project, planned, selection);
   for (const auto& id : selection.fresh)
     copy_record(project.runs() + "/" + id, published + "/" + id);
   const Json ledger = judge_table(input, published, project.baselines());
   write_json(folder + "/ledger.json", ledger);
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
   std::cout << fmt::format("{} of {} records, {} of them published before, and the ledger: {}\n",
-                           total, planned.runs.size(), selection.kept, folder);
+                           total, planned.runs.size(), before, folder);
   return kExitOk;
 }
 

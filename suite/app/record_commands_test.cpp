@@ -185,6 +185,12 @@ TEST(Records, PublishingNeverReplacesARecordByOneThatCannotBeBelieved) {
   EXPECT_NE(kept.out.find("2 of them published before"), std::string::npos) << kept.out;
   EXPECT_EQ(files_below(published), good);
 
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));  // takes the published ones over
+  const auto taken_over = publish();
+  EXPECT_NE(taken_over.out.find("2 of them published before"), std::string::npos) << taken_over.out;
+  EXPECT_EQ(files_below(published), good);
+  std::filesystem::remove_all(own);
+
   make_stale(folders_of(published + "/runs").front());
   expect_error(publish(), 2, "is stale");
   EXPECT_EQ(read_file(published + "/ledger.json"), good.at(published + "/ledger.json"));
@@ -274,6 +280,30 @@ TEST(Records, TuneWritesOnlyRatesThatARunTrainsWith) {
                2, "no rate is wanted");
   EXPECT_EQ(read_file(file), before);
   expect_error(tune("smoke", "simplegpt.hessian", checkout.path()), 2, "plans no sweep");
+}
+
+// Which columns a measurement writes is known when it has been made.
+TEST(Records, AClaimOnAColumnThatIsNotThereCostsItsOwnTableTheLedgerAlone) {
+  const Checkout checkout;
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  const std::string file = checkout.path() + "/suite/tables/simplegpt/hessian.json",
+                    other = checkout.path() + "/suite/tables/simplegpt/other.json",
+                    page = checkout.path() + "/page.html";
+  Json table = read_json(file);
+  write_json(other, table);  // the same runs, with claims that can be judged
+  table["claims"][0]["x"] = "weight_nrom";
+  write_json(file, table);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"judge"}, {"report", "--out", page}}) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), {"--tier", "smoke", "--only", "simplegpt"});
+    const auto result = checkout.normbench(arguments);
+    expect_error(result, 2, "did you mean \"weight_norm\"?");
+    EXPECT_NE(result.err.find("of simplegpt.hessian, tier smoke"), std::string::npos) << result.err;
+    EXPECT_EQ(result.out.find("simplegpt.other, tier smoke") != std::string::npos,
+              command.front() == "judge");
+  }
+  EXPECT_NE(read_file(page).find("simplegpt.other"), std::string::npos);
 }
 
 TEST(Records, NoRecordsIsAMessageAndNotAnEmptyLedger) {

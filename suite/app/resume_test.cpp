@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
 #include "data/dataset.h"
@@ -228,8 +229,10 @@ TEST_F(Resume, ASignalEndsATimingOfSteps) {
 
 TEST_F(Resume, AModelThatNoMemoryHoldsIsAnErrorOfTheMachine) {
   Json config = config_;
-  config["size"]["vocabulary"] = int64_t{1} << 50;  // more bytes than addresses
-  const auto result = run_program({NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--steps",
+  config["size"]["vocabulary"] = 1'000'000;
+  config["size"]["width"] = 1'000'000;  // 4 TB of embeddings, of 32 GiB that the process may have
+  const auto result = run_program({"/bin/sh", "-c", "ulimit -v 33554432 && exec \"$@\"", "sh",
+                                   NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--steps",
                                    "1", "--config", canonical(config)});
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_NE(result.err.find("machine error: out of memory"), std::string::npos) << result.err;
@@ -274,6 +277,27 @@ TEST_F(Resume, TwoRunsAtATimeGiveTheBitsOfOneAtATime) {
     const std::string file = folder + "/" + part + ".json";
     EXPECT_EQ(testing::schema_faults(part, read_json(file), file), std::vector<std::string>{});
   }
+}
+
+TEST_F(Resume, ASecondProcessOnARunWaitsUntilTheFirstHasFinished) {
+  const std::string runs = folder_->path() + "/waiting", said = folder_->path() + "/said";
+  auto first = std::make_unique<FileLock>(runs + "/" + run_id_of(config_) + "/lock",
+                                          /*wait=*/false, "the test");
+  auto arguments = command(runs, config_);
+  arguments.insert(arguments.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2> '" + said + "'"});
+  const pid_t second = start_program(arguments);
+  const auto waits = [&] {
+    return std::filesystem::exists(said) &&
+           read_file(said).find("waiting for another process") != std::string::npos;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  while (!waits() && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(waits()) << read_file(said);
+  EXPECT_FALSE(std::filesystem::exists(runs + "/" + run_id_of(config_) + "/manifest.json"));
+  first.reset();
+  EXPECT_EQ(wait_for(second), 0) << read_file(said);
+  EXPECT_EQ(bits(summary(runs, config_)), undisturbed());
 }
 
 TEST_F(Resume, AFinishedRunIsReusedAndADamagedOneIsDoneAnew) {

@@ -52,7 +52,10 @@ std::vector<std::pair<std::string, std::string>> files_of_record(const std::stri
 /// and trains anew when this build would compute something else. One that is not whole is passed
 /// over.
 void adopt_published(const Project& project, const PlannedRun& run) {
+  if (adoptable_records(project, run).empty()) return;
   const std::string own = project.runs() + "/" + run.run_id;
+  // Another process may be training this run, and may have finished it when the lock is ours.
+  const FileLock lock(own + "/lock", /*wait=*/true, "run " + run.run_id);
   for (const std::string& published : adoptable_records(project, run)) {
     try {
       for (const auto& [name, bytes] : files_of_record(published))
@@ -125,7 +128,7 @@ int run_command(const Project& project, const RunCommand& request) {
     const bool required = is_required("data");
     std::cout << run.name << (required ? ": " : ": skipped, ") << "the data set " << run.dataset
               << " is not prepared; " << kBringYourOwn << "\n";
-    return required ? kExitWrongUse : kExitSkipped;
+    return required ? kExitMachine : kExitSkipped;
   }
   adopt_published(project, run);
   std::vector<std::string> arguments = {"run",

@@ -44,6 +44,9 @@ expect "unknown table" 2 "the nearest is 'angpt.convergence'" run_all --only ang
 expect "unknown table, dry run" 2 "the nearest is 'angpt'" run_all --dry-run --only angtp
 expect "empty table" 2 "--only needs a value" run_all --only ""
 expect "empty tier" 2 "--tier needs a value" run_all --tier=
+for jobs in 0 99999 -1 x 08; do
+  expect "jobs ${jobs}" 2 "--jobs: found '${jobs}', expected a number from 1 to 9999" run_all --jobs "${jobs}"
+done
 
 printf '#!/bin/bash\necho cpu\n' >"${tree}/suite/bootstrap.sh"
 program cmake '[[ $1 != --build ]]'

@@ -76,13 +76,21 @@ TEST(TableSlips, ATableThatCannotBeRunOrJudgedIsAnErrorOfThePlan) {
   };
   const std::vector<Slip> slips = {
       {"/arms/angpt/model_options/nu_alpha", "foo", {"/arms/angpt", "elementwise"}},
+      {"/arms/angpt/model_options/rope_fraction", 0.3, {"/arms/angpt", "4.8 of 16"}},
+      {"/arms/angpt/model_options/rope_fraction", 0.0625, {"/arms/angpt", "an even number"}},
+      {"/arms/angpt/model_options/g_init", 1e300, {"/arms/angpt/model_options/g_init", "1e30"}},
       {"/arms/angpt/probes", {"branch_rato"}, {"did you mean \"branch_ratio\"?"}},
       {"/arms/angpt/schedule_options/warmup_fraction", 1.5, {"/arms/angpt/schedule_options"}},
+      {"/arms/angpt/schedule_options/warmup_steps",
+       1'000'000'000'000'000'000,
+       {"/arms/angpt/schedule_options/warmup_steps", "at most 1000000"}},
       {"/tiers/smoke/precision", "fp16", {"/tiers/smoke/precision", "bf16-mixed"}},
       {"/tiers/smoke/device", "tpu", {"/tiers/smoke/device"}},
       {"/tiers/smoke/threads", 0, {"/tiers/smoke/threads"}},
       {"/tiers/smoke/noise", {{"loss_sd", 0.1}}, {"/tiers/smoke/noise"}},
       {setting + "/dataset", "gcide_9k", {setting + "/dataset", "data prepare --name gcide_9k"}},
+      {setting + "/divergence_loss_above", 6.9, {setting + "/divergence_loss_above", "6.93"}},
+      {setting + "/validation_tokens", 1 << 29, {setting + "/validation_tokens", "at most"}},
       {setting + "/clip_norm", 0.0, {setting + "/clip_norm"}},
       {setting + "/seeds", {0, 0}, {setting + "/seeds"}},
       {setting + "/peak_lr/angpt", Json::array(), {setting + "/peak_lr/angpt"}},
@@ -102,6 +110,18 @@ TEST(TableSlips, ATableThatCannotBeRunOrJudgedIsAnErrorOfThePlan) {
   }
   checkout.set_table(good);
   EXPECT_EQ(checkout.normbench({"plan", "--tier", "smoke"}).exit_code, 0);
+}
+
+TEST(TableSlips, ATableThatNobodyCouldRunIsNotPassedOver) {
+  for (const auto& [file, words] :
+       {std::pair("mine/x.y.json", "not a name for a paper or a table"),
+        std::pair("mine/bad name.json", "\"bad name\""), std::pair("mine;x/t.json", "\"mine;x\""),
+        std::pair("t.json", "what lies among the tables is no table"),
+        std::pair("mine/T.JSON", "suite/tables/mine/T.JSON")}) {
+    const Checkout checkout;
+    write_json(checkout.path() + "/suite/tables/" + file, checkout.table());
+    expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, words);
+  }
 }
 
 TEST(TableSlips, PublishedNumbersInAnUnknownFormatAreAnError) {
@@ -139,16 +159,30 @@ TEST(TableSlips, APatternOfLayersIsReadBeforeAnythingRuns) {
   }
 }
 
-TEST(TableSlips, ACrossingIsNotReadOffOneBudget) {
+TEST(TableSlips, ACrossingOrAGrowthIsNotReadOffOneBudget) {
+  for (const auto& [name, words] :
+       {std::pair("ngpt/token_ratio", "on one budget"),
+        std::pair("simplegpt/convergence", "how a gap grows, on one budget")}) {
+    const Checkout checkout;
+    const std::string file = checkout.path() + "/suite/tables/" + name + ".json";
+    Json table = read_json(file);
+    for (auto& setting : table["tiers"]["smoke"]["settings"]) {
+      Json& budgets = setting["token_budgets"];
+      budgets = Json::array({budgets.back()});
+    }
+    write_json(file, table);
+    expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, words);
+  }
+}
+
+TEST(TableSlips, AProbeThatNoRunIsAskedWithIsAnError) {
   const Checkout checkout;
-  const std::string file = checkout.path() + "/suite/tables/ngpt/token_ratio.json";
-  Json table = read_json(file);
-  auto& settings = table["tiers"]["smoke"]["settings"];
-  ASSERT_EQ(settings.size(), 1u);
-  Json& budgets = settings.begin().value()["token_budgets"];
-  budgets = Json::array({budgets.front()});
+  const std::string file = checkout.path() + "/suite/tables/simplegpt/lr_stability.json";
+  Json table = read_json(file);  // sweeps alone
+  const std::string arm = table["arms"].begin().key();
+  table["arms"][arm]["probes"] = {"residual_norm"};
   write_json(file, table);
-  expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, "on one budget");
+  expect_error(checkout.normbench({"plan", "--tier", "smoke"}), 2, "/arms/" + arm + "/probes");
 }
 
 }  // namespace

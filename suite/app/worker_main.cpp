@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "suite/app/command_line.h"
 #include "suite/app/exit_codes.h"
 #include "suite/app/parity.h"
 #include "suite/app/worker_canary.h"
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   run_command
       ->add_option("--checkpoint-seconds", run.checkpoint_seconds,
                    "a checkpoint at least this often; 0: every step")
+      ->check(number_within(at_least(0)))
       ->capture_default_str();
   run_command->add_flag("--keep-checkpoints", run.keep_checkpoints,
                         "keep the last two when the run is finished");
@@ -77,7 +79,7 @@ int run(int argc, char** argv) {
   auto* speed = app.add_subcommand("throughput", "tokens per second of training steps, as JSON");
   speed->add_option("--config", throughput.config, "the configuration, as JSON")->required();
   speed->add_option("--steps", throughput.steps, "timed steps")
-      ->check(CLI::PositiveNumber)
+      ->check(kTimedSteps)
       ->capture_default_str();
   speed->callback([&] { code = worker_throughput(throughput); });
 

@@ -60,7 +60,13 @@ int worker_run(const WorkerRun& request) {
   options.canary = cached_canary(canary, run_canary, request.cache_folder + "/canary",
                                  xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
   const auto communicator = single_communicator();
-  const RunResult result = train_run(config, *source, *communicator, options);
+  const RunResult result = [&] {
+    try {
+      return train_run(config, *source, *communicator, options);
+    } catch (const UserError& e) {  // of a model or probe, which know no run
+      throw UserError({.what = request.name + " cannot be run: " + e.what()});
+    }
+  }();
 
   const std::string run_id = run_id_of(config);
   const Json summary = read_json(request.runs_folder + "/" + run_id + "/summary.json");

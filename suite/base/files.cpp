@@ -13,6 +13,7 @@
 
 #include "suite/base/errors.h"
 #include "suite/base/interrupt.h"
+#include "suite/base/log.h"
 
 namespace normbench {
 namespace {
@@ -118,14 +119,18 @@ FileLock::FileLock(const std::string& path, bool wait, const std::string& purpos
   if (target.has_parent_path()) make_folders(target.parent_path().string());
   Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)};
   if (file.fd < 0) machine_error("a lock file cannot be opened", path);
-  while (!try_lock(file.fd, path)) {
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  constexpr int kPausesUnsaid = 20;  // checks that run side by side take turns in no time
+  for (int pauses = 0; !try_lock(file.fd, path); ++pauses) {
     if (!wait)
       throw UserError({.what = purpose + " is in use by another process",
                        .where = path,
                        .todo = "wait for it to finish; the lock goes with the process"});
     // A blocking flock() would sleep through the first signal: handlers restart system calls.
     stop_if_interrupted();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (pauses == kPausesUnsaid)
+      log_info("waiting for another process, which is at work on " + purpose);
+    std::this_thread::sleep_for(kPause);
   }
   fd_ = std::exchange(file.fd, -1);
 }

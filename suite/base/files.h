@@ -25,8 +25,8 @@ void make_folders(const std::string& path);
 /// holder releases it.
 class FileLock {
  public:
-  /// wait = false: throws UserError saying who may hold it. wait = true: waits for it; throws
-  /// Interrupted on SIGINT or SIGTERM (interrupt.h).
+  /// wait = false: throws UserError saying who may hold it. wait = true: waits for it, says so
+  /// once, after a second; throws Interrupted on SIGINT or SIGTERM (interrupt.h).
   FileLock(const std::string& path, bool wait, const std::string& purpose);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include "suite/base/errors.h"
 #include "suite/base/hash.h"
@@ -52,6 +55,21 @@ TEST_F(Files, ASecondLockIsRefusedUntilTheFirstIsGone) {
     EXPECT_THROW(FileLock(folder_ + "/lock", false, "the run"), UserError);
   }
   EXPECT_NO_THROW(FileLock(folder_ + "/lock", false, "the run"));
+}
+
+TEST_F(Files, WaitingForALockIsSaidOnce) {
+  auto first = std::make_unique<FileLock>(folder_ + "/lock", false, "the run");
+  std::thread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    first.reset();
+  });
+  ::testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(FileLock(folder_ + "/lock", true, "the run"));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  holder.join();
+  const size_t line = said.find("waiting for another process, which is at work on the run");
+  EXPECT_NE(line, std::string::npos) << said;
+  EXPECT_EQ(said.find("waiting", line + 1), std::string::npos) << said;
 }
 
 /// The exit code of a process that is asked to stop while it waits for a lock.

@@ -9,14 +9,20 @@
 namespace normbench {
 namespace {
 
-/// "file:line:column" of a byte of the text.
+/// "file:line:column" of a byte of the text; the first one, byte 0, is 1:1.
 std::string place(const std::string& file, const std::string& text, size_t byte) {
-  const size_t end = std::min(byte, text.size());
-  const auto line =
-      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-  const size_t line_start = text.rfind('\n', end > 0 ? end - 1 : 0);
-  const size_t column = end - (line_start == std::string::npos ? 0 : line_start);
-  return file + ":" + std::to_string(line) + ":" + std::to_string(column);
+  const std::string before = text.substr(0, byte);
+  const size_t newline = before.rfind('\n');
+  const size_t line_start = newline == std::string::npos ? 0 : newline + 1;
+  return file + ":" + std::to_string(1 + std::count(before.begin(), before.end(), '\n')) + ":" +
+         std::to_string(1 + before.size() - line_start);
+}
+
+/// The parser's message without its own name and place: "[json.exception.parse_error.101] parse
+/// error at line 1, column 1: syntax error while ...".
+std::string reason_in(const std::string& message) {
+  const size_t place_end = message.find(": ");
+  return place_end == std::string::npos ? message : message.substr(place_end + 2);
 }
 
 /// The parser names a number that is too large, but not where it stands: "... parsing '1e999'".
@@ -56,11 +62,11 @@ Json parse_json(const std::string& text, const std::string& file) {
   } catch (const Json::parse_error& e) {
     throw UserError({.what = "not valid JSON",
                      .where = place(file, text, e.byte > 0 ? e.byte - 1 : 0),
-                     .found = e.what()});
+                     .found = reason_in(e.what())});
   } catch (const Json::out_of_range& e) {
     const std::string number = number_in(e.what());
     throw UserError({.what = "a number that is too large",
-                     .where = place(file, text, text.find(number) + 1),
+                     .where = place(file, text, text.find(number)),
                      .found = number,
                      .expected = "a number that fits into 64 bits of floating point"});
   }

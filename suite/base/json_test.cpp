@@ -38,12 +38,27 @@ TEST(Json, AKeyThatStandsTwiceIsAnError) {
 
 TEST(Json, SyntaxErrorHasLineAndColumn) {
   const std::string message = message_of([] { parse_json("{\n  \"a\": 1,\n  ]\n}", "x.json"); });
-  EXPECT_NE(message.find("x.json:3:"), std::string::npos) << message;
+  EXPECT_NE(message.find("x.json:3:3"), std::string::npos) << message;
+}
+
+TEST(Json, ASyntaxErrorSaysItsPlaceOnceAndInOurWords) {
+  struct Wrong {
+    std::string text, place;
+  };
+  for (const Wrong& wrong :
+       {Wrong{"x", "x.json:1:1\n"}, Wrong{"", "x.json:1:1\n"}, Wrong{"[1, x]", "x.json:1:5\n"},
+        Wrong{"[1,\nx]", "x.json:2:1\n"}, Wrong{"\n", "x.json:2:1\n"}}) {
+    const std::string message = message_of([&] { parse_json(wrong.text, "x.json"); });
+    EXPECT_NE(message.find(wrong.place), std::string::npos) << wrong.text << "\n" << message;
+    EXPECT_NE(message.find("found:    syntax error"), std::string::npos) << message;
+    for (const char* foreign : {"json.exception", "parse error at line"})
+      EXPECT_EQ(message.find(foreign), std::string::npos) << message;
+  }
 }
 
 TEST(Json, ANumberThatNoVariableCanHoldIsAnErrorWithItsPlace) {
   const std::string message = message_of([] { parse_json("{\n  \"rate\": 1e999\n}", "x.json"); });
-  EXPECT_NE(message.find("x.json:2:"), std::string::npos) << message;
+  EXPECT_NE(message.find("x.json:2:11\n"), std::string::npos) << message;
   EXPECT_NE(message.find("found:    1e999"), std::string::npos) << message;
   const Json large = parse_json(R"({"seed": 18446744073709551615})", "x.json");
   EXPECT_NE(message_of([&] {

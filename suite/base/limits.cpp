@@ -1,6 +1,7 @@
 #include "suite/base/limits.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "suite/base/names.h"
@@ -35,7 +36,17 @@ constexpr End kEnds[] = {
     {"most", [](double value, double end) { return value <= end; }, "at most ", ""},
     {"below", [](double value, double end) { return value < end; }, "below ", ""}};
 
-std::optional<LimitFault> number_fault(const Json& limit, const Json& value) {
+/// No option means a larger one, and an fp32 tensor takes none above 3.4e38.
+constexpr double kMostMagnitude = 1e30;
+/// Whole numbers count things: widths, heads, steps. No model has more of anything, and no product
+/// of three of them overflows.
+constexpr int64_t kMostCount = 1'000'000;
+
+std::optional<LimitFault> number_fault(Json limit, const Json& value) {
+  if (std::abs(value.get<double>()) > kMostMagnitude)
+    return LimitFault{"out of range", value.dump(), "at most 1e30 in magnitude", ""};
+  if (value.is_number_integer() && !limit.contains("most") && !limit.contains("below"))
+    limit["most"] = kMostCount;
   bool holds = true;
   std::string expected;
   for (const auto& end : kEnds) {
@@ -74,10 +85,18 @@ Json share_above_zero() { return {{"above", 0}, {"most", 1}}; }
 Json share_below_one() { return {{"least", 0}, {"below", 1}}; }
 
 std::optional<LimitFault> limit_fault(const Json& limit, const Json& value) {
+  if (limit.is_null()) return value.is_number() ? number_fault(limit, value) : std::nullopt;
   if (limit.contains("choices")) return word_fault(value, limit["choices"]);
   if (limit.contains("words")) return list_fault(value, limit["words"]);
   if (limit.contains("each")) return numbers_fault(limit["each"], value);
   return number_fault(limit, value);
+}
+
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  if (std::to_string(value) != text) return std::nullopt;
+  return value;
 }
 
 }  // namespace normbench

@@ -2,9 +2,10 @@
 // anything runs (registry.json carries it there), and so does whoever reads or takes the option.
 // As JSON: {"least" or "above": end, "most" or "below": end} of a number, {"choices": words} of a
 // word, {"words": words} of a list of words, each at most once, {"each": range} of a list of at
-// least one number.
+// least one number. A whole number without an upper end of its own ends at a million.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,12 @@ Json share_above_zero();
 struct LimitFault {
   std::string what, found, expected, todo;
 };
-/// Empty when the value keeps to the limit.
+/// Empty when the value keeps to the limit, which may be null: then a number has only to be one
+/// that every type of number here can hold, as with every other limit.
 std::optional<LimitFault> limit_fault(const Json& limit, const Json& value);
+
+/// The number that `text` is the plain spelling of: "8192", but neither "08192", "+8192", " 8192",
+/// "8e3" nor digits that no int64_t holds.
+std::optional<int64_t> whole_number(const std::string& text);
 
 }  // namespace normbench

@@ -71,5 +71,35 @@ TEST(Limits, StandInTheRegistryForThePlanner) {
   EXPECT_TRUE(limit_fault(limits["parts"], Json{1, 2}).has_value());
 }
 
+TEST(Limits, NoNumberIsLargerThanAnyTensorCanHold) {
+  for (const Json& limit : {Json(), at_least(0), above(0)}) {
+    EXPECT_FALSE(limit_fault(limit, 1e30).has_value()) << limit;
+    EXPECT_TRUE(limit_fault(limit, 1e31).has_value()) << limit;
+  }
+  EXPECT_TRUE(limit_fault(Json(), -1e31).has_value());
+  EXPECT_FALSE(limit_fault(Json(), "1e31").has_value());
+}
+
+TEST(Limits, AWholeNumberWithoutAnUpperEndEndsAtAMillion) {
+  EXPECT_EQ(message({{"count", 1'000'000}}), "accepted");
+  for (const int64_t count : {int64_t{1'000'001}, int64_t{1'000'000'000'000'000'000}})
+    EXPECT_NE(message({{"count", count}}).find("1 or more and at most 1000000"), std::string::npos)
+        << message({{"count", count}});
+  EXPECT_TRUE(limit_fault(Json(), 1'000'001).has_value());
+  EXPECT_FALSE(limit_fault(at_least(0), 1e7).has_value()) << "this one is no whole number";
+  EXPECT_FALSE(limit_fault(between(1, 1e10), 8'000'000).has_value()) << "it has an end of its own";
+  EXPECT_TRUE(limit_fault({{"each", at_least(0)}}, Json{0, 1'000'001}).has_value());
+}
+
+TEST(Limits, TheTextOfAWholeNumberReadsBackAsItself) {
+  EXPECT_EQ(whole_number("8192"), 8192);
+  EXPECT_EQ(whole_number("0"), 0);
+  EXPECT_EQ(whole_number("-3"), -3);
+  EXPECT_EQ(whole_number("9223372036854775807"), INT64_MAX);
+  for (const char* text : {"", "08192", "+8192", " 8192", "8192 ", "8e3", "0x10", "8192.0", "-0",
+                           "x", "9223372036854775808", "99999999999999999999"})
+    EXPECT_EQ(whole_number(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace normbench

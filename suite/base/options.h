@@ -65,7 +65,6 @@ struct Reader : Visitor<Reader> {
   template <class T>
   void see(const char* name, T& value, const Json& limit) {
     value = object.optional<T>(name, value);
-    if (limit.is_null()) return;
     if (const auto fault = limit_fault(limit, value))
       object.fail(name, fault->what, fault->found, fault->expected, fault->todo);
   }
@@ -76,7 +75,6 @@ struct Checker : Visitor<Checker> {
   explicit Checker(const std::string& of) : whose(of) {}
   template <class T>
   void see(const char* name, const T& value, const Json& limit) {
-    if (limit.is_null()) return;
     if (const auto fault = limit_fault(limit, value))
       throw UserError({.what = "an option of " + whose + " is " + fault->what,
                        .where = name,

@@ -39,6 +39,14 @@ std::string read_id(const JsonObject& object, const std::vector<std::string>& ta
   return id;
 }
 
+// A warning row shows how a choice inflates a result. A verdict about it would be that result.
+void refuse_warning_rows(const Claim& claim, const JsonObject& object, const JudgeInput& input) {
+  for (const auto& arm : input.arms)
+    if (!arm.warning.empty() && is_one_of(arm.name, claim.arms))
+      object.fail("", "claim " + claim.id + " is about a warning row, which is never judged",
+                  "\"" + arm.name + "\"", "arms without the key \"warning\"");
+}
+
 // "no pair of angpt and gpt_plus", "no run of ngpt", "no seed that a, b and c share".
 std::string nothing_planned(const Claim& claim) {
   if (!claim.measurement.empty()) return "no run of measurement " + claim.measurement;
@@ -83,10 +91,10 @@ std::vector<Claim> read_claims(const JudgeInput& input) {
     claim.statement = object.required<std::string>("statement");
     claim.rule = rule_of(object);
     claim.conditions = object.optional<std::string>("conditions", "");
-    if (object.has("scale")) claim.scale = object.raw("scale");
     claim.out_of_scale = read_out_of_scale(object, input.tier);
     claim.fixed_rates = object.optional<std::string>("fixed_rates", "");
     find_rule(claim.rule).read(claim, object, input);
+    refuse_warning_rows(claim, object, input);
     claim.settings = claim.measurement.empty() && claim.points.is_null()
                          ? object.optional<std::vector<std::string>>("datasets", input.datasets)
                          : std::vector<std::string>();
@@ -162,10 +170,6 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
     verdict.notes.push_back("runs of " + std::to_string(classes.size()) + " numeric classes (" +
                             join({classes.begin(), classes.end()}, ", ") +
                             "): equal to the canary's tolerance, not to the last bit");
-  for (const auto& arm : claim.arms)
-    if (!evidence.arm(arm).warning.empty())
-      verdict.notes.push_back(evidence.arm(arm).label +
-                              " is a warning row: " + evidence.arm(arm).warning);
   return verdict;
 }
 

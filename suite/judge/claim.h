@@ -26,12 +26,11 @@ struct Claim {
   std::optional<double> value;               // rules with a published number
   std::string unit;                          // of `value`: "ratio", "nats", "percent", "exponent"
   Json published;  // the whole published entry: value, unit, how, where, uncertainty, note
-  Json scale;      // at which the paper makes the claim
   std::string of;  // gap_growth: "validation", "train"; rate_exponent: "tokens", "width"
   std::string measured_value, over;   // names of a measurement's values; time_ratio: value / over
   std::string x, y;                   // fitted_exponent: columns of a measurement's rows
   Json where = Json::object();        // fitted_exponent: {column: value} of the rows that are used
-  std::string law;                    // scaling_fit: what is a power of compute
+  std::string law;                    // scaling_fit: what is a power of what
   Json points;                        // scaling_fit: published points in place of runs; or null
   std::vector<std::string> settings;  // whose runs are read: the claim's own list, else the tier's
   std::vector<std::string>
@@ -41,7 +40,8 @@ struct Claim {
 };
 
 /// The claims that this tier judges. Throws UserError: unknown key, rule, arm or measurement (with
-/// the nearest known), no such published number, a rule without its margin or tolerance.
+/// the nearest known), an arm that is a warning row, no such published number, a rule without its
+/// margin or tolerance.
 std::vector<Claim> read_claims(const JudgeInput& input);
 
 /// Applies the claim's rule on one dataset.

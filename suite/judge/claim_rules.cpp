@@ -209,8 +209,16 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
                 object.has("arm") ? "both" : "neither", "one of the keys arm and points");
   claim.law = object.required<std::string>("law");
   require_known(object, "law", "unknown law", claim.law,
-                {"loss_of_compute", "parameters_of_compute", "tokens_of_compute"});
+                {"batch_of_parameters", "loss_of_compute", "parameters_of_compute",
+                 "rate_of_parameters", "tokens_of_compute"});
+  // Of the laws of size: what their points and their factor count. No run of ours has a best batch.
+  const std::string of_size = claim.law == "batch_of_parameters"  ? "sequences"
+                              : claim.law == "rate_of_parameters" ? "rate"
+                                                                  : "";
   if (object.has("arm")) {
+    if (!of_size.empty())
+      object.fail("law", "a law that is fitted to published points alone", claim.law,
+                  "the key points in place of arm, or a law of compute");
     claim.challenger = read_arm(object, "arm", input);
     claim.arms = {claim.challenger};
     claim.datasets = {"all settings"};
@@ -224,10 +232,16 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
     }
     claim.points = Json::array();
     collect_points(input.published, steps, 0, claim.points);
-    for (const auto& point : claim.points)
-      for (const char* key : {"value", "tokens", "parameters", "embedding_parameters"})
+    std::vector<const char*> needed = {"value", "parameters"};
+    if (of_size.empty()) needed.insert(needed.end(), {"tokens", "embedding_parameters"});
+    for (const auto& point : claim.points) {
+      for (const char* key : needed)
         if (!point.contains(key) || !point[key].is_number())
           object.fail("points", std::string("a published point without ") + key, point.dump());
+      if (!of_size.empty() && point.value("unit", "") != of_size)
+        object.fail("points", "not a point of law " + claim.law, point.dump(),
+                    "points in " + of_size);
+    }
     if (claim.points.size() < 3)
       object.fail("points", "too few published points for a fit",
                   std::to_string(claim.points.size()) + " at \"" + pointer + "\"",
@@ -235,7 +249,9 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
     claim.datasets = {"published points"};
   }
   // An exponent, or else the factor: of a loss in nats, of tokens or parameters a coefficient.
-  read_published(claim, object, input, {"exponent", "coefficient", "nats"});
+  read_published(claim, object, input,
+                 of_size.empty() ? std::vector<std::string>{"exponent", "coefficient", "nats"}
+                                 : std::vector<std::string>{"exponent", of_size});
   claim.tolerance = read_positive(object, "tolerance");
 }
 

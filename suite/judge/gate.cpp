@@ -15,17 +15,27 @@ namespace {
 
 CheckResult red(const std::string& text) { return {CheckResult::Color::kRed, text}; }
 
-std::string with_bless(const std::string& text, const JudgeInput& input) {
-  return text + "\n  If the new numbers are right:  " + bless_command(input);
+std::string run_all_command(const JudgeInput& input) {
+  return "./run_all.sh --tier " + input.tier + " --only " + input.paper + "." + input.table;
+}
+
+// `unusable`: whether a record is among the faults. Then there are no new numbers to bless yet.
+CheckResult red(std::string text, const std::vector<std::string>& faults, bool unusable,
+                const JudgeInput& input) {
+  for (const auto& fault : faults) text += "\n  * " + fault;
+  if (!unusable) text += "\n  If the new numbers are right:  " + bless_command(input);
+  return red(text);
 }
 
 std::string unusable_text(const Record& record) {
   return record.run.name + " is " + record_state_name(record.state) + ": " + record.reason;
 }
 
+bool is_absent(const Record& record) { return record.state == RecordState::kAbsent; }
+
 std::string to_do(const Record& record, const std::string& runs_folder) {
   const std::string folder = runs_folder + "/" + record.run.run_id;
-  return record.state == RecordState::kAbsent
+  return is_absent(record)
              ? "run it: ctest -R '^" + record.run.name + "$'"
              : "delete " + folder + " and run it again: ctest -R '^" + record.run.name + "$'";
 }
@@ -55,6 +65,14 @@ const Json* value_of(const Group& group, int64_t seed) {
   return nullptr;
 }
 
+int num_values(const Json& entry) {
+  size_t n = 0;
+  for (const auto& arm : entry.value("arms", Json::object()))
+    for (const auto& dataset : arm)
+      for (const auto& group : dataset) n += group.at("values").size();
+  return static_cast<int>(n);
+}
+
 std::string place(const RunRef& run) {
   return run.arm + ", " + run.dataset + ", " + tokens_text(static_cast<double>(run.token_budget)) +
          ", seed " + std::to_string(run.seed);
@@ -73,13 +91,20 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
   for (const auto& run : input.runs)
     if (run.arm == arm) planned.push_back(run);
   const auto runs = load_records(runs_folder, planned, input.canaries);
+  if (!runs.empty() && std::all_of(runs.begin(), runs.end(), is_absent))
+    return red("RED  there are no records of " + arm + " to compare with " + baseline_file +
+               "\n  absent: " + count_text(runs.size(), "run") +
+               "; the first: " + runs.front().run.name + ", " + runs.front().reason +
+               "\n  to do: " + run_all_command(input));
   std::vector<std::string> faults;
   Drifts others;
   int exact = 0;
+  bool unusable = false;
   const Json& entries = baseline["entries"];
   std::set<std::string> classes;
   for (const auto& record : runs) {
     if (!record.usable()) {
+      unusable = true;
       faults.push_back(unusable_text(record) + "\n    to do: " + to_do(record, runs_folder));
       continue;
     }
@@ -142,12 +167,12 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
   }
   if (classes.empty() && faults.empty()) faults.push_back("the plan holds no run of arm " + arm);
   for (const auto& fault : others.faults(input.alpha, family)) faults.push_back(fault);
-  if (!faults.empty()) {
-    std::string text = "RED  " + arm + " validation_loss disagrees with " + baseline_file +
-                       "\n  class of this machine: " + join({classes.begin(), classes.end()}, "; ");
-    for (const auto& fault : faults) text += "\n  * " + fault;
-    return red(with_bless(text, input));
-  }
+  if (!faults.empty())
+    return red("RED  " + arm + " validation_loss disagrees with " + baseline_file +
+                   (classes.empty() ? ""
+                                    : "\n  class of the records: " +
+                                          join({classes.begin(), classes.end()}, "; ")),
+               faults, unusable, input);
   return {CheckResult::Color::kGreen,
           "green  " + arm + " validation_loss: " +
               (exact > 0 ? count_text(static_cast<size_t>(exact), "run") + " equal to the last bit"
@@ -172,6 +197,8 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
   const Json& entries = baseline["entries"];
   std::vector<std::string> faults;
   std::string said;
+  size_t there = 0;  // records that are there, whatever they say
+  bool unusable = false;
   for (const auto& claim : read_claims(input)) {
     if (claim.subject() != arm) continue;
     for (const auto& dataset : claim.datasets) {
@@ -192,6 +219,9 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
       const std::string line = "claim " + claim.id + " on " + dataset + ": now " +
                                outcome_name(now.outcome) + ", committed " +
                                outcome_name(*committed);
+      for (const Record* record : records_of(claim, evidence, dataset))
+        there += !is_absent(*record);
+      unusable = unusable || !now.missing.empty();
       if (!now.missing.empty())
         faults.push_back(line + "; " + now.missing.front());
       else if (falls_below(now.outcome, *committed))
@@ -201,9 +231,11 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
     }
   }
   if (faults.empty()) return {CheckResult::Color::kGreen, "green  " + arm + " verdict" + said};
-  std::string text = "RED  " + arm + " verdict fell below " + baseline_file;
-  for (const auto& fault : faults) text += "\n  * " + fault;
-  return red(with_bless(text, input));
+  if (unusable && there == 0)
+    return red("RED  there are no records for a verdict about " + arm + " to compare with " +
+                   baseline_file + "\n  to do: " + run_all_command(input),
+               faults, unusable, input);
+  return red("RED  " + arm + " verdict fell below " + baseline_file, faults, unusable, input);
 }
 
 }  // namespace
@@ -297,7 +329,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
                               count_text(evidence.basis().size(), "run") +
                               " unfit; the first: " + faults.front(),
                      .expected = "every planned run finished, whole and current",
-                     .todo = "run the tier first: ./run_all.sh --tier " + input.tier});
+                     .todo = "train what is missing first: " + run_all_command(input)});
   // The smoke tier is trained within minutes, and its bits are the gate of every machine of that
   // class. The others may come in pieces from several machines.
   if (classes.empty() || (classes.size() > 1 && input.tier == "smoke"))
@@ -348,15 +380,23 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
         {"s", losses.size() < 2 ? Json(0.0) : Json(sample_sd(losses))},
         {"values", values}};
   }
-  for (const auto& claim : read_claims(input))
+  for (const auto& claim : read_claims(input)) {
+    if (claim.subject().empty()) continue;  // on published points: no run of ours can turn it
     for (const auto& dataset : claim.datasets)
       entry["verdicts"][claim.id][dataset] =
           outcome_name(judge_claim(claim, evidence, dataset).outcome);
+  }
+  const std::string head = baseline_file + ": class \"" + numeric_class + "\", " +
+                           std::to_string(changed) + " of " +
+                           count_text(static_cast<size_t>(total), "value") + " new or changed, ";
+  // Whoever measured the numbers said why; a second blessing of the same ones must not say another
+  // reason over it.
+  if (!old.empty() && changed == 0 && total == num_values(old) &&
+      old.at("verdicts") == entry["verdicts"])
+    return head + "no verdict either: the entry is kept as it is, with its commit, date and reason";
   baseline["entries"][numeric_class] = entry;
   write_json(baseline_file, baseline);
-  return baseline_file + ": class \"" + numeric_class + "\", " + std::to_string(changed) + " of " +
-         count_text(static_cast<size_t>(total), "value") + " new or changed, " +
-         std::to_string(baseline["entries"].size() - 1) +
+  return head + std::to_string(baseline["entries"].size() - 1) +
          " of other classes kept. Reason: " + options.reason;
 }
 

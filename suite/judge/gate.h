@@ -47,10 +47,11 @@ struct BlessOptions {
   std::set<std::string> may_diverge;  // arms whose divergence is the expected result
 };
 
-/// Writes the entry of the records' numeric class, keeps the others. An entry of several classes
-/// (never at the smoke tier) bears all their names, "a + b": to a machine of one of them it is an
-/// entry of another class. Throws UserError when the reason is empty, or a planned run is absent,
-/// damaged, stale, or diverged unexpectedly. Returns what changed, for a person.
+/// Writes the entry of the records' numeric class, keeps the others; also that one, with its
+/// reason, where no value and no verdict is new. An entry of several classes (never at the smoke
+/// tier) bears all their names, "a + b": to a machine of one of them it is an entry of another
+/// class. Throws UserError when the reason is empty, or a planned run is absent, damaged, stale, or
+/// diverged unexpectedly. Returns what changed, for a person.
 std::string bless(const JudgeInput& input, const std::string& runs_folder,
                   const std::string& baseline_file, const BlessOptions& options);
 

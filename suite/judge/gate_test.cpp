@@ -104,6 +104,7 @@ TEST_F(Gate, OneChangedBitIsRed) {
         s["validation_loss_bits"] = bits;
       }});
   expect_red("not the same bits");
+  expect_red("If the new numbers are right:  normbench bless --tier cpu");
   EXPECT_TRUE(check("gpt_plus").green());
 }
 
@@ -117,6 +118,28 @@ TEST_F(Gate, ADeletedRecordIsRedAndNamed) {
   std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
   expect_red(run_of("angpt").name + " is absent");
   EXPECT_TRUE(check("gpt_plus").green());
+}
+
+TEST_F(Gate, NobodyIsToldToBlessNumbersThatAreNotThere) {
+  const auto says_no_bless = [&](const std::string& arm, const std::string& metric,
+                                 const std::string& text) {
+    expect_red(text, arm, metric);
+    EXPECT_EQ(check(arm, metric).text.find("bless"), std::string::npos) << check(arm, metric).text;
+  };
+  std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
+  says_no_bless("angpt", "validation_loss", "is absent");
+  says_no_bless("angpt", "verdict", "fell below");
+  for (const auto& run : input.runs) std::filesystem::remove_all(runs.path(run.run_id));
+  says_no_bless("angpt", "validation_loss",
+                "there are no records of angpt to compare with " + file +
+                    "\n  absent: 9 runs; the first: run.");
+  says_no_bless("angpt", "verdict", "there are no records for a verdict about angpt");
+  for (const char* metric : {"validation_loss", "verdict"}) {
+    const std::string text = check("angpt", metric).text;
+    EXPECT_NE(text.find("./run_all.sh --tier cpu --only angpt.convergence"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("class of"), std::string::npos) << text;
+  }
 }
 
 TEST_F(Gate, AnEditedRecordIsRed) {
@@ -262,6 +285,40 @@ TEST_F(Gate, BlessKeepsTheOtherClasses) {
   EXPECT_NE(check().text.find("equal to the last bit"), std::string::npos) << check().text;
 }
 
+TEST_F(Gate, BlessingTheSameNumbersAgainKeepsTheReasonOfTheirMeasurement) {
+  const std::string before = read_file(file);
+  BlessOptions again = reason;
+  again.reason = "a second look";
+  again.date = "2026-02-02";
+  const std::string said = bless(input, runs.path(), file, again);
+  EXPECT_NE(said.find("0 of 18 values new or changed"), std::string::npos) << said;
+  EXPECT_NE(said.find("the entry is kept as it is"), std::string::npos) << said;
+  EXPECT_EQ(read_file(file), before);
+  const auto is_written_anew = [&] {
+    bless(input, runs.path(), file, again);
+    const Json entry = read_json(file)["entries"][options.numeric_class];
+    EXPECT_EQ(entry["created"]["reason"], "a second look");
+    write_file_atomically(file, before);
+  };
+  // The same values with another verdict, one value more than now, and another value.
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) entry["verdicts"]["parity"]["gcide_1k"] = "NOT_RUN";
+  });
+  is_written_anew();
+  edit_baseline([](Json& b) {
+    for (auto& entry : b["entries"]) {
+      Json& group = entry["arms"]["angpt"]["gcide_1k"]["524288"];
+      group["values"].push_back(group["values"][0]);
+      group["values"].back()["seed"] = 77;
+      group["n"] = 4;
+    }
+  });
+  is_written_anew();
+  testing::write_record(runs.path(), run_of("angpt"), options,
+                        {.summary = [](Json& s) { s["steps_digest"] = "other"; }});
+  is_written_anew();
+}
+
 TEST_F(Gate, AVerdictBelowTheCommittedOneIsRed) {
   edit_baseline([](Json& b) {
     for (auto& entry : b["entries"]) entry["verdicts"]["speed_up"]["gcide_1k"] = "REPRODUCED";
@@ -292,6 +349,7 @@ TEST_F(Gate, BlessRefusesWhatItMust) {
   refuses("needs a reason", {});
   testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
   refuses("diverged", reason);
+  refuses("./run_all.sh --tier cpu --only angpt.convergence", reason);
   auto other = options;
   other.numeric_class = "another class";
   testing::write_record(runs.path(), run_of("angpt"), other);

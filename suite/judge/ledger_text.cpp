@@ -27,13 +27,12 @@ std::string claims_text(const Json& ledger, size_t width) {
       text += "    " + pad("text", 16) + pad("paper", 14) + pad("here", 11) +
               pad(interval_label(ledger, verdict), 20) + pad("pairs", 7) + "verdict\n";
     }
-    const std::string unit = verdict.at("here").at("unit");
     // A long word shifts its row, and never touches the next one.
     const auto cell = [](const std::string& word, size_t cell_width) {
       return pad(word + " ", cell_width);
     };
     text += "    " + cell(verdict.at("dataset"), 16) + cell(paper_text(verdict), 14) +
-            cell(here_text(verdict), 11) + cell(interval_text(verdict.at("here"), unit), 20) +
+            cell(here_text(verdict), 11) + cell(interval_text(verdict), 20) +
             pad(verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump(), 7) +
             verdict.at("verdict").get<std::string>() + "\n";
     text += wrap("why: " + verdict.at("reason").get<std::string>(), width, "      ");
@@ -42,24 +41,41 @@ std::string claims_text(const Json& ledger, size_t width) {
   return text;
 }
 
+// A column of labels: as wide as the longest of them, and a blank.
+size_t label_width(const Json& ledger) {
+  size_t longest = std::string("arm").size();  // above it
+  for (const auto& arm : ledger.at("arms"))
+    longest = std::max(longest, arm.at("label").get<std::string>().size());
+  return longest + 1;
+}
+
+size_t dataset_width(const Json& ledger) {
+  size_t longest = std::string("text").size();
+  for (const auto& dataset : ledger.at("datasets"))
+    longest = std::max(longest, dataset.get<std::string>().size());
+  return longest + 1;
+}
+
 std::string losses_text(const Json& ledger, size_t width) {
   std::string text;
-  constexpr size_t kLabel = 26, kCell = 17;
+  constexpr size_t kCell = 17;
+  // Labels stand behind "! " or two blanks, data sets above them without.
+  const size_t label = std::max(2 + label_width(ledger), dataset_width(ledger));
   for (const auto& dataset : ledger.at("datasets")) {
     std::set<int64_t> budgets;
     for (const auto& row : ledger.at("losses"))
       if (row.at("dataset") == dataset) budgets.insert(row.at("budget").get<int64_t>());
     const std::vector<int64_t> all(budgets.begin(), budgets.end());
-    const size_t per_block = std::max<size_t>(1, (width - kLabel) / kCell);
+    const size_t per_block = width > label + kCell ? (width - label) / kCell : 1;
     for (size_t start = 0; start < all.size(); start += per_block) {
       const size_t end = std::min(all.size(), start + per_block);
-      text += "\n" + pad(dataset.get<std::string>(), kLabel);
+      text += "\n" + pad(dataset.get<std::string>(), label);
       for (size_t i = start; i < end; ++i)
         text += pad(tokens_text(static_cast<double>(all[i])), kCell, true);
       text += "\n";
       for (const auto& arm : ledger.at("arms")) {
         const bool warns = !arm.at("warning").get<std::string>().empty();
-        std::string line = pad((warns ? "! " : "  ") + arm.at("label").get<std::string>(), kLabel);
+        std::string line = pad((warns ? "! " : "  ") + arm.at("label").get<std::string>(), label);
         bool any = false;
         for (size_t i = start; i < end; ++i) {
           std::string cell = "-";
@@ -92,8 +108,8 @@ std::string losses_text(const Json& ledger, size_t width) {
                  : "") +
             ")");
     if (!speeds.empty())
-      text += wrap("time of a token, relative, range over pairs of runs; median speed: " +
-                       join(speeds, ", "),
+      text += wrap("time of a token, relative to " + relative_to(ledger, "step_times", dataset) +
+                       ", range over pairs of runs; median speed: " + join(speeds, ", "),
                    width, "  ");
     std::vector<std::string> costs;
     for (const auto& row : ledger.at("token_flops"))
@@ -102,8 +118,15 @@ std::string losses_text(const Json& ledger, size_t width) {
                         number_text(row.at("relative"), 2) + " (" +
                         tokens_text(row.at("flops_per_token").get<double>()) + ")");
     if (!costs.empty())
-      text += wrap("FLOPs of training on a token, relative: " + join(costs, ", "), width, "  ");
+      text += wrap("FLOPs of training on a token, relative to " +
+                       relative_to(ledger, "token_flops", dataset) + ": " + join(costs, ", "),
+                   width, "  ");
   }
+  return text;
+}
+
+std::string warnings_text(const Json& ledger, size_t width) {
+  std::string text;
   for (const auto& arm : ledger.at("arms"))
     if (const auto warning = arm.at("warning").get<std::string>(); !warning.empty())
       text += wrap("! " + arm.at("label").get<std::string>() + " is a warning row: " + warning,
@@ -119,7 +142,8 @@ std::string tuning_text(const Json& ledger, size_t width) {
                                : "rates from " + source,
                 width, "  ");
   }
-  text += "  " + pad("arm", 24) + pad("text", 15) + pad("tokens", 9, true) +
+  const size_t label = label_width(ledger), dataset = dataset_width(ledger);
+  text += "  " + pad("arm", label) + pad("text", dataset) + pad("tokens", 9, true) +
           pad("trials", 8, true) + pad("grid", 19, true) + pad("best", 9, true) +
           pad("chosen", 9, true) + "\n";
   for (const auto& row : ledger.at("tuning")) {
@@ -127,7 +151,8 @@ std::string tuning_text(const Json& ledger, size_t width) {
     const std::string grid = trials.empty() ? "-"
                                             : trials.front().at("peak_lr").dump() + " .. " +
                                                   trials.back().at("peak_lr").dump();
-    text += "  " + pad(arm_of(ledger, row.at("arm")).at("label"), 24) + pad(row.at("dataset"), 15) +
+    text += "  " + pad(arm_of(ledger, row.at("arm")).at("label"), label) +
+            pad(row.at("dataset"), dataset) +
             pad(tokens_text(row.at("budget").get<double>()), 9, true) +
             pad(row.at("num_trials").dump(), 8, true) + pad(grid, 19, true) +
             pad(rate_text(row.at("best_lr")), 9, true) +
@@ -204,16 +229,17 @@ std::string ledger_text(const Json& ledger, size_t width) {
   text += heading(
       "CLAIMS  paper | here | verdict  (docs/method.md says how a number becomes a verdict)");
   text += claims_text(ledger, width);
-  const bool starred =
-      std::any_of(ledger.at("claims").begin(), ledger.at("claims").end(),
-                  [](const Json& verdict) { return !verdict.at("per_budget").empty(); });
-  if (starred)
+  if (has_star(ledger))
     text +=
         "\n  * shown, but not part of the verdict (for a speed-up: this budget times the claimed "
         "ratio lies\n    outside the ladder)\n";
-  text += heading(
-      "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: diverged)");
-  text += losses_text(ledger, width);
+  const std::string losses = losses_text(ledger, width);  // none where only rates are swept
+  if (!losses.empty())
+    text += heading(
+                "VALIDATION LOSS  nats per token, mean +- sd over seeds, number of runs (D: "
+                "diverged)") +
+            losses;
+  text += warnings_text(ledger, width);
   for (const auto& table : shown_tables(ledger)) {
     text += heading(upper(table.title) + "  " + table.explanation);
     text += columns_text(table);

@@ -57,20 +57,43 @@ std::string number_text(const Json& value, int digits) {
   return value.is_number() ? fixed(value.get<double>(), digits) : "open";
 }
 
-std::string unit_text(const Json& value, const std::string& unit) {
+std::string unit_text(const Json& value, const std::string& unit, int nats_digits) {
   if (!value.is_number()) return "open";
   const double x = value.get<double>();
   if (unit == "x") return fixed(x, 2) + "x";
   if (unit == "%") return fixed(x, 2) + " %";
   if (unit == "tokens") return tokens_text(x);
   if (unit.empty()) return plain_text(x);
-  return fixed(x, 3);
+  return fixed(x, nats_digits);
 }
+
+namespace {
+
+// Of a row of the verdict: enough to tell the ends of its interval from the margin that they are
+// compared with.
+int row_digits(const Json& verdict, const Json& row) {
+  int digits = 3;
+  if (verdict.at("rule") != "non_inferiority") return digits;
+  for (const char* end : {"low", "high"})
+    if (row.at(end).is_number())
+      digits = std::max(digits, digits_apart(row.at(end).get<double>(),
+                                             verdict.at("detail").at("margin").get<double>(), 3));
+  return digits;
+}
+
+std::string ends_text(const Json& row, const std::string& unit, int nats_digits = 3) {
+  if (!row.at("low").is_number() && !row.at("high").is_number()) return "-";
+  return unit_text(row.at("low"), unit, nats_digits) + " .. " +
+         unit_text(row.at("high"), unit, nats_digits);
+}
+
+}  // namespace
 
 std::string paper_text(const Json& verdict) {
   const Json& paper = verdict.at("paper");
   if (verdict.at("rule") == "non_inferiority")
-    return "margin " + fixed(verdict.at("detail").at("margin").get<double>(), 3);
+    return "margin " + fixed(verdict.at("detail").at("margin").get<double>(),
+                             row_digits(verdict, verdict.at("here")));
   if (!paper.is_object()) return "-";
   if (verdict.at("rule") == "below_unigram")
     return "< " + fixed(paper.at("value").get<double>(), 3);
@@ -84,7 +107,8 @@ std::string here_text(const Json& verdict) {
   const Json& here = verdict.at("here");
   if (!here.at("estimate").is_number()) return "-";
   const std::string bound = here.at("bound");
-  return (bound == "open" ? "open, ~" : bound) + unit_text(here.at("estimate"), here.at("unit"));
+  return (bound == "open" ? "open, ~" : bound) +
+         unit_text(here.at("estimate"), here.at("unit"), row_digits(verdict, here));
 }
 
 std::string interval_label(const Json& ledger, const Json& verdict) {
@@ -92,9 +116,9 @@ std::string interval_label(const Json& ledger, const Json& verdict) {
   return "interval " + fixed(100 * (1 - ledger.at("alpha").get<double>()), 0) + " %";
 }
 
-std::string interval_text(const Json& row, const std::string& unit) {
-  if (!row.at("low").is_number() && !row.at("high").is_number()) return "-";
-  return unit_text(row.at("low"), unit) + " .. " + unit_text(row.at("high"), unit);
+std::string interval_text(const Json& verdict) {
+  const Json& here = verdict.at("here");
+  return ends_text(here, here.at("unit"), row_digits(verdict, here));
 }
 
 namespace {
@@ -116,9 +140,10 @@ std::string budgets_text(const Json& verdict) {
       parts.push_back(budget + "off both ends of the ladder");
       continue;
     }
-    parts.push_back(budget + bound + unit_text(row.at("estimate"), unit) +
+    const int digits = row_digits(verdict, row);
+    parts.push_back(budget + bound + unit_text(row.at("estimate"), unit, digits) +
                     (row.at("low").is_number() || row.at("high").is_number()
-                         ? " (" + interval_text(row, unit) + ")"
+                         ? " (" + ends_text(row, unit, digits) + ")"
                          : ""));
   }
   return join(parts, ", ");
@@ -145,12 +170,12 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
   if (const Json& seconds = verdict.at("seconds");
       seconds.is_object() && seconds.at("estimate").is_number())
     facts.push_back("in seconds: " + seconds.at("bound").get<std::string>() +
-                    unit_text(seconds.at("estimate"), "x") + " (" + interval_text(seconds, "x") +
+                    unit_text(seconds.at("estimate"), "x") + " (" + ends_text(seconds, "x") +
                     "); " + time_ratio_text(ledger, verdict));
   if (const Json flops = verdict.value("detail", Json::object()).value("flops", Json());
       flops.is_object() && flops.at("estimate").is_number())
     facts.push_back("in FLOPs: " + flops.at("bound").get<std::string>() +
-                    unit_text(flops.at("estimate"), "x") + " (" + interval_text(flops, "x") +
+                    unit_text(flops.at("estimate"), "x") + " (" + ends_text(flops, "x") +
                     "); a token costs " +
                     tokens_text(flops.at("per_token").at("challenger").get<double>()) + " and " +
                     tokens_text(flops.at("per_token").at("reference").get<double>()) + " of them");
@@ -197,6 +222,27 @@ std::vector<std::string> verdict_facts(const Json& ledger, const Json& verdict) 
   return facts;
 }
 
+bool has_star(const Json& ledger) {
+  for (const auto& verdict : ledger.at("claims"))
+    for (const auto& row : verdict.at("per_budget"))
+      if (row.at("estimate").is_number() && !row.at("counts").get<bool>()) return true;
+  return false;
+}
+
+std::string relative_to(const Json& ledger, const char* rows, const Json& dataset) {
+  // suite/judge/ledger.cpp: the yardstick where it has a row, else the first arm that has one.
+  const std::string yardstick =
+      ledger.contains("equal_loss") ? ledger["equal_loss"].value("yardstick", "") : "";
+  std::string first;
+  for (const auto& row : ledger.at(rows)) {
+    if (row.at("dataset") != dataset) continue;
+    const std::string label = arm_of(ledger, row.at("arm")).at("label");
+    if (row.at("arm") == yardstick) return label;
+    if (first.empty()) first = label;
+  }
+  return first;
+}
+
 namespace {
 
 // "1.35x (1.20x .. 1.50x)"; without the interval where it is the one of the tokens times a number.
@@ -205,7 +251,7 @@ std::string ratio_text(const Json& ratio, bool with_interval) {
   if (ratio.at("bound") == "open") return "off both ends";
   const bool interval = ratio.at("low").is_number() || ratio.at("high").is_number();
   return ratio.at("bound").get<std::string>() + unit_text(ratio.at("estimate"), "x") +
-         (interval && with_interval ? " (" + interval_text(ratio, "x") + ")" : "");
+         (interval && with_interval ? " (" + ends_text(ratio, "x") + ")" : "");
 }
 
 ShownTable equal_loss_table(const Json& ledger) {

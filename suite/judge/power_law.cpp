@@ -97,6 +97,19 @@ PowerLaw fit_values(const std::vector<double>& x, const std::vector<double>& y) 
              x.size());
 }
 
+double r_squared_in_logs(const PowerLaw& law, const std::vector<double>& x,
+                         const std::vector<double>& y) {
+  const auto lx = logs(x), ly = logs(y);
+  const double center = mean(ly);
+  double rest = 0, all = 0;
+  for (size_t i = 0; i < lx.size(); ++i) {
+    rest += std::pow(ly[i] - std::log(law.factor) - law.exponent * lx[i], 2);
+    all += std::pow(ly[i] - center, 2);
+  }
+  NORMBENCH_CHECK(all > 0, "all y are equal");
+  return 1 - rest / all;
+}
+
 std::vector<ScalingPoint> frontier(std::vector<ScalingPoint> points, int bins) {
   if (points.empty()) return points;
   std::sort(points.begin(), points.end(), [](const ScalingPoint& a, const ScalingPoint& b) {

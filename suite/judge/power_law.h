@@ -27,6 +27,11 @@ PowerLaw fit_in_logs(const std::vector<double>& x, const std::vector<double>& y)
 /// method: what a general curve fitter does with this formula. Large y weigh most.
 PowerLaw fit_values(const std::vector<double>& x, const std::vector<double>& y);
 
+/// Share of the spread of ln y that the law explains: 1 - sum (ln y - ln law)^2 / sum (ln y - m)^2,
+/// m = mean of ln y. Not all y may be equal.
+double r_squared_in_logs(const PowerLaw& law, const std::vector<double>& x,
+                         const std::vector<double>& y);
+
 /// A run's end: what it cost, what it reached.
 struct ScalingPoint {
   double compute = 0;  // FLOP, 6 N D with N = parameters without the input embedding

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <regex>
 #include <thread>
 
 #include "suite/base/files.h"
@@ -23,6 +24,12 @@ Record& give_up(Record& record, RecordState state, const std::string& reason) {
 std::string differs(const std::string& what, const std::string& found,
                     const std::string& expected) {
   return what + " is " + found + ", expected " + expected;
+}
+
+// A message of several lines in one: "a key is missing; where: ...; found: ...".
+std::string in_one_line(const std::string& message) {
+  static const std::regex label("\n *([a-z ]+:) +");
+  return std::regex_replace(message, label, "; $1 ");
 }
 
 std::string string_at(const Json& json, const char* key) {
@@ -51,37 +58,41 @@ std::string difference_from_plan(const Json& config, const RunRef& run) {
   return "";
 }
 
-// Empty when the step lines are those of a whole run.
-std::string fault_of_steps(const std::vector<std::string>& lines, const Json& summary,
-                           const RunRef& run) {
-  const auto steps = summary.at("steps").get<int64_t>();
+// Empty when the step lines, those of `file`, are those of a whole run.
+std::string fault_of_steps(const std::vector<std::string>& lines, const JsonObject& summary,
+                           const RunRef& run, const std::string& file) {
+  const auto steps = summary.required<int64_t>("steps");
   if (static_cast<int64_t>(lines.size()) != steps)
     return differs("the number of step lines", std::to_string(lines.size()), std::to_string(steps));
   if (lines.empty()) return "there is no step line";
-  const Json first = Json::parse(lines.front()), last = Json::parse(lines.back());
-  if (first.at("step") != 1) return differs("the first step", first.at("step").dump(), "1");
-  if (last.at("step") != steps)
-    return differs("the last step", last.at("step").dump(), std::to_string(steps));
-  if (last.at("tokens") != summary.at("tokens"))
-    return differs("the last step's tokens", last.at("tokens").dump(), summary.at("tokens").dump());
-  if (summary.at("status") == "finished" && last.at("tokens") != run.token_budget)
-    return differs("the last step's tokens", last.at("tokens").dump(),
+  const std::string first_line = file + ", first line", last_line = file + ", last line";
+  const Json first = parse_json(lines.front(), first_line),
+             last = parse_json(lines.back(), last_line);
+  const Json first_step = JsonObject(first, first_line).raw("step");
+  if (first_step != 1) return differs("the first step", first_step.dump(), "1");
+  const JsonObject end(last, last_line);
+  if (end.raw("step") != steps)
+    return differs("the last step", end.raw("step").dump(), std::to_string(steps));
+  const Json &tokens = end.raw("tokens"), &promised = summary.raw("tokens");
+  if (tokens != promised) return differs("the last step's tokens", tokens.dump(), promised.dump());
+  if (summary.raw("status") == "finished" && tokens != run.token_budget)
+    return differs("the last step's tokens", tokens.dump(),
                    "the budget " + std::to_string(run.token_budget));
   return "";
 }
 
 // Empty when the lines are the rows of a whole measurement.
-std::string fault_of_rows(const std::vector<std::string>& lines, const Json& summary) {
-  if (summary.at("status") != "finished")
-    return differs("the status", summary.at("status").dump(), "finished");
-  const auto rows = summary.at("rows").get<int64_t>();
+std::string fault_of_rows(const std::vector<std::string>& lines, const JsonObject& summary) {
+  if (summary.raw("status") != "finished")
+    return differs("the status", summary.raw("status").dump(), "finished");
+  const auto rows = summary.required<int64_t>("rows");
   if (static_cast<int64_t>(lines.size()) != rows)
     return differs("the number of rows", std::to_string(lines.size()), std::to_string(rows));
   for (size_t i = 0; i < lines.size(); ++i)
     if (number_in_line(lines[i], "row") != static_cast<double>(i + 1))
       return differs("row " + std::to_string(i + 1), lines[i].substr(0, 60),
                      "\"row\":" + std::to_string(i + 1));
-  for (const auto& [name, value] : summary.at("values").items())
+  for (const auto& [name, value] : summary.object("values").value().items())
     if (!value.is_number()) return differs("value " + name, value.dump(), "a number");
   return "";
 }
@@ -137,53 +148,61 @@ Record load_record(const std::string& runs_folder, const RunRef& run,
                        ? "the run has begun, but is not finished (no summary.json)"
                        : "there is no folder " + run.run_id);
   try {
-    record.manifest = read_json(folder + "/manifest.json");
-    record.summary = read_json(folder + "/summary.json");
-    const Json &manifest = record.manifest, &summary = record.summary;
+    const std::string manifest_file = folder + "/manifest.json",
+                      summary_file = folder + "/summary.json",
+                      steps_file = folder + "/steps.jsonl.zst";
+    record.manifest = read_json(manifest_file);
+    record.summary = read_json(summary_file);
+    const JsonObject manifest(record.manifest, manifest_file),
+        summary(record.summary, summary_file);
     const auto damaged = [&](const std::string& reason) -> Record& {
       return give_up(record, RecordState::kDamaged, reason);
     };
-    if (manifest.at("schema") != "normbench-run-1")
+    if (manifest.raw("schema") != "normbench-run-1")
       return damaged(
-          differs("the manifest's schema", manifest.at("schema").dump(), "normbench-run-1"));
-    if (summary.at("schema") != "normbench-summary-1")
+          differs("the manifest's schema", manifest.raw("schema").dump(), "normbench-run-1"));
+    if (summary.raw("schema") != "normbench-summary-1")
       return damaged(
-          differs("the summary's schema", summary.at("schema").dump(), "normbench-summary-1"));
-    if (manifest.at("run_id") != run.run_id)
-      return damaged(differs("the manifest's run id", manifest.at("run_id").dump(),
+          differs("the summary's schema", summary.raw("schema").dump(), "normbench-summary-1"));
+    if (manifest.raw("run_id") != run.run_id)
+      return damaged(differs("the manifest's run id", manifest.raw("run_id").dump(),
                              run.run_id + " (another run's record?)"));
-    if (summary.at("run_id") != run.run_id)
-      return damaged(differs("the summary's run id", summary.at("run_id").dump(),
+    if (summary.raw("run_id") != run.run_id)
+      return damaged(differs("the summary's run id", summary.raw("run_id").dump(),
                              run.run_id + " (another run's record?)"));
-    const Json& config = manifest.at("config");
+    const Json& config = manifest.object("config").value();
     if (run_id_of(config) != run.run_id)
       return damaged(differs("the hash of the configuration", run_id_of(config), run.run_id));
     if (const auto text = difference_from_plan(config, run); !text.empty()) return damaged(text);
     size_t cut = 0;
-    record.step_lines = read_record_lines(folder + "/steps.jsonl.zst", &cut);
+    record.step_lines = read_record_lines(steps_file, &cut);
     if (cut > 0)
       return damaged("steps.jsonl.zst ends in the middle of a frame (" + std::to_string(cut) +
                      " bytes)");
-    const auto fault = run.task.empty() ? fault_of_steps(record.step_lines, summary, run)
-                                        : fault_of_rows(record.step_lines, summary);
+    const auto fault = run.task.empty()
+                           ? fault_of_steps(record.step_lines, summary, run, steps_file)
+                           : fault_of_rows(record.step_lines, summary);
     if (!fault.empty()) return damaged(fault);
-    const std::string digest = record_digest(manifest, record.step_lines, summary);
-    if (summary.at("record_digest") != digest)
+    const std::string digest = record_digest(record.manifest, record.step_lines, record.summary);
+    if (summary.raw("record_digest") != digest)
       return damaged("the record was changed after the run: " +
-                     differs("its digest", digest, summary.at("record_digest").dump()));
-    const std::string status = summary.at("status");
+                     differs("its digest", digest, summary.raw("record_digest").dump()));
+    const auto status = summary.required<std::string>("status");
     if (status != "finished" && status != "diverged")
       return damaged(differs("the status", status, "finished or diverged"));
     if (run.task.empty() && status == "finished" &&
-        double_bits(summary.at("validation_loss").get<double>()) !=
-            summary.at("validation_loss_bits"))
+        double_bits(summary.required<double>("validation_loss")) !=
+            summary.raw("validation_loss_bits"))
       return damaged("the validation loss and its bits disagree");
     if (canary)
-      if (const auto why = staleness(manifest, *canary); !why.empty())
+      if (const auto why = staleness(record.manifest, *canary); !why.empty())
         return give_up(record, RecordState::kStale, why);
     record.state = status == "finished" ? RecordState::kFinished : RecordState::kDiverged;
+  } catch (const Json::exception& e) {  // "[json.exception.type_error.302] type must be ..."
+    const std::string text = e.what();
+    give_up(record, RecordState::kDamaged, folder + ": " + text.substr(text.find("] ") + 2));
   } catch (const std::exception& e) {
-    give_up(record, RecordState::kDamaged, e.what());
+    give_up(record, RecordState::kDamaged, in_one_line(e.what()));
   }
   return record;
 }

@@ -149,6 +149,34 @@ TEST_F(RecordTest, GarbageIsDamageAndNeverACrash) {
   expect(RecordState::kFinished, "");
 }
 
+TEST_F(RecordTest, DamageIsSaidInOurWordsAndNamesTheFile) {
+  const auto said = [&](const std::string& name, const std::string& text,
+                        const std::string& reason) {
+    const std::string bytes = read_file(file(name));
+    write_file_atomically(file(name), text);
+    expect(RecordState::kDamaged, reason);
+    expect(RecordState::kDamaged, file(name));
+    EXPECT_EQ(load().reason.find("json.exception"), std::string::npos) << load().reason;
+    EXPECT_EQ(load().reason.find('\n'), std::string::npos) << load().reason;
+    write_file_atomically(file(name), bytes);
+  };
+  for (const char* name : {"manifest.json", "summary.json"}) {
+    said(name, "[]", "wrong type; where: " + file(name) + "; found: []; expected: an object");
+    said(name, "{}", "a key is missing; where: " + file(name) + ", at /schema; found: no");
+    said(name, "x", "not valid JSON; where: " + file(name) + ":1:1; found: syntax error");
+  }
+  Json summary = read_json(file("summary.json"));
+  summary["steps"] = "16";
+  said("summary.json", summary.dump(), "an integer");
+  Json manifest = read_json(file("manifest.json"));
+  manifest["config"] = Json::array();
+  said("manifest.json", manifest.dump(), "at /config");
+  // Sealed, and read only where the canary is compared.
+  testing::write_record(folder.path(), run, options,
+                        {.manifest = [](Json& m) { m["canary_numbers"] = "none"; }});
+  expect(RecordState::kDamaged, folder.path(run.run_id) + ": type must be array");
+}
+
 TEST_F(RecordTest, ASettingMayHaveAnotherNameThanItsDataSet) {
   RunRef renamed = run;
   renamed.dataset = "deep";

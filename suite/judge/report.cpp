@@ -73,7 +73,7 @@ Json claims_view(const Json& ledger) {
         {{"dataset", verdict.at("dataset")},
          {"paper", paper_text(verdict)},
          {"here", here_text(verdict)},
-         {"interval", interval_text(verdict.at("here"), verdict.at("here").at("unit"))},
+         {"interval", interval_text(verdict)},
          {"interval_label", interval_label(ledger, verdict)},
          {"pairs", verdict.at("pairs").dump() + "/" + verdict.at("planned_pairs").dump()},
          {"verdict", outcome},
@@ -93,7 +93,11 @@ Json losses_view(const Json& ledger) {
     for (const auto& row : ledger.at("losses"))
       if (row.at("dataset") == dataset) budgets.insert(row.at("budget").get<int64_t>());
     if (budgets.empty()) continue;  // a setting that only sweeps
-    Json table{{"dataset", dataset}, {"budgets", Json::array()}, {"arms", Json::array()}};
+    Json table{{"dataset", dataset},
+               {"budgets", Json::array()},
+               {"arms", Json::array()},
+               {"times_of", or_false(relative_to(ledger, "step_times", dataset))},
+               {"flops_of", or_false(relative_to(ledger, "token_flops", dataset))}};
     for (const int64_t budget : budgets)
       table["budgets"].push_back(tokens_text(static_cast<double>(budget)));
     for (const auto& arm : ledger.at("arms")) {
@@ -230,6 +234,7 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
   for (const char* key : {"records", "sweep_records"})
     for (const auto& fault : ledger.at(key).at("unusable")) faults.push_back(fault);
   const std::string source = ledger.at("peak_lr_source");
+  const Json losses = losses_view(ledger);
   const Json deviations = rows_of(ledger.at("deviations"), {"what", "paper", "here", "why"});
   const Json not_tested = rows_of(ledger.at("not_tested"), {"what", "why"});
   return {{"name", name},
@@ -239,7 +244,9 @@ Json ledger_view(const Json& ledger, const std::string& gnuplot, int index) {
           {"meta", meta},
           {"counts", chips},
           {"claims", claims_view(ledger)},
-          {"losses", losses_view(ledger)},
+          {"has_star", has_star(ledger)},
+          {"losses", losses},
+          {"has_losses", !losses.empty()},
           {"tables", tables_view(ledger)},
           {"measurements", measurements_view(ledger)},
           {"has_measurements", ledger.contains("measurements")},

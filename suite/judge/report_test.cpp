@@ -32,9 +32,77 @@ TEST(Report, HoldsEveryVerdictAndEscapesText) {
   const std::string page = report_page({ledger, ledger}, "");
   EXPECT_EQ(count(page, "<article"), 2 * 2u);
   for (const auto& verdict : ledger.at("claims"))
-    EXPECT_NE(page.find(verdict.at("verdict").get<std::string>()), std::string::npos);
+    EXPECT_NE(page.find(" " + verdict.at("verdict").get<std::string>() + "</span>"),
+              std::string::npos);
   EXPECT_NE(page.find("losses &lt;below&gt; &amp; &quot;above&quot;"), std::string::npos);
   EXPECT_EQ(page.find("{{"), std::string::npos);
+}
+
+TEST(Report, SaysWhatItsWordsMeanByItself) {
+  const std::string page = report_page({small_ledger()}, "");
+  for (const char* verdict : {"REPRODUCED", "DIRECTION_ONLY", "NOT_REPRODUCED", "INCONCLUSIVE",
+                              "BASELINE_UNTUNED", "OUT_OF_SCALE", "MACHINE_UNFIT", "NOT_RUN"})
+    EXPECT_EQ(count(page, std::string(">") + verdict + "</b></dt><dd>"), 1u) << verdict;
+  EXPECT_EQ(page.find("docs/"), std::string::npos) << "a page may be far from its checkout";
+  EXPECT_EQ(count(page, "<summary>details</summary>"), 2u);
+}
+
+TEST(Report, ALongLabelStandsApartFromTheNextColumn) {
+  testing::SyntheticOptions options;
+  options.budgets = {262144, 524288};
+  options.datasets = {"a_setting_with_a_long_name"};
+  JudgeInput input = testing::synthetic_input(options);
+  input.arms[0].label = "a label of more than thirty letters";
+  testing::TemporaryFolder runs;
+  testing::write_all(runs.path(), input, options);
+  const std::string text = ledger_text(judge_table(input, runs.path(), ""));
+  EXPECT_NE(text.find("  " + input.arms[0].label + " a_setting_with_a_long_name  "),
+            std::string::npos)
+      << text;  // tuned rates
+  EXPECT_NE(text.find("\n  " + input.arms[0].label + "  "), std::string::npos) << text;  // losses
+}
+
+TEST(Report, SaysWhatATimeIsRelativeTo) {
+  const Json ledger = small_ledger();
+  EXPECT_NE(
+      ledger_text(ledger).find("time of a token, relative to GPT+, range over pairs of runs;"),
+      std::string::npos);
+  EXPECT_NE(report_page({ledger}, "").find("<th>time of a token, relative to GPT+</th>"),
+            std::string::npos);
+  Json other = ledger;  // a yardstick that is not the first arm
+  other["equal_loss"] = {{"yardstick", "angpt"}, {"rows", Json::array()}};
+  EXPECT_NE(ledger_text(other).find("time of a token, relative to anGPT"), std::string::npos);
+}
+
+TEST(Report, HasNoHeadingAndNoFootnoteOfWhatIsNotThere) {
+  testing::SyntheticOptions options;
+  JudgeInput input = testing::synthetic_input(options);
+  testing::TemporaryFolder runs;
+  testing::write_all(runs.path(), input, options);
+  const std::string heading = "VALIDATION LOSS", footnote = "* shown, but not part of the verdict";
+  const Json whole = judge_table(input, runs.path(), "");
+  EXPECT_NE(ledger_text(whole).find(heading), std::string::npos);
+  EXPECT_NE(ledger_text(whole).find(footnote), std::string::npos)
+      << "8 M times 1.4 is off the ladder";
+  EXPECT_NE(report_page({whole}, "").find("A budget with a star"), std::string::npos);
+
+  input.runs.clear();  // a table that only sweeps
+  input.claims = Json::array({{{"id", "tolerance"},
+                               {"statement", "it bears more"},
+                               {"rule", "lr_tolerance"},
+                               {"challenger", "angpt"},
+                               {"reference", "gpt_plus"},
+                               {"stable_within_nats", .1},
+                               {"published", "/speed_up"}}});
+  Json sweep = judge_table(input, runs.path(), "");
+  Json& rows = sweep["claims"][0]["per_budget"];
+  ASSERT_EQ(rows.size(), 2u);
+  for (auto& row : rows) row["counts"] = true;
+  EXPECT_EQ(ledger_text(sweep).find(heading), std::string::npos);
+  EXPECT_EQ(ledger_text(sweep).find(footnote), std::string::npos);
+  const std::string page = report_page({sweep}, "");
+  EXPECT_EQ(page.find("Validation loss"), std::string::npos);
+  EXPECT_EQ(page.find("A budget with a star"), std::string::npos);
 }
 
 TEST(Report, WithoutGnuplotSaysSoAndKeepsItsNumbers) {

@@ -51,6 +51,25 @@ Json row_of(int64_t budget, const PairedLosses& pairs, const Effect& worse_by) {
   return row;
 }
 
+// Decimals that tell the ends of the interval from the margin.
+int digits_of(const Effect& worse_by, double margin) {
+  return std::max(digits_apart(worse_by.interval.low, margin, 3),
+                  digits_apart(worse_by.interval.high, margin, 3));
+}
+
+// "it is worse by 0.034 nats (interval 0.010 .. 0.058)"; a number below 0 is not called worse.
+std::string worse_text(const Effect& worse_by, double margin) {
+  if (worse_by.values.empty()) return "every run of the reference diverged";
+  const int digits = digits_of(worse_by, margin);
+  const auto end = [&](double x) {
+    return std::isfinite(x) ? fixed(x, digits) : std::string("open");
+  };
+  const bool better = worse_by.mean < 0;
+  return std::string("it is ") + (better ? "better" : "worse") + " by " +
+         fixed(std::abs(worse_by.mean), digits) + " nats (interval " + end(worse_by.interval.low) +
+         " .. " + end(worse_by.interval.high) + (better ? ", where above 0 is worse)" : ")");
+}
+
 // How far the margin is from being kept: where no interval can be had, farthest.
 double upper_end(const AtBudget& at) {
   return at.worse_by.values.empty() && gap_reversed(at.worse_by, 1)
@@ -114,8 +133,8 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
         verdict.p_value = std::max(*verdict.p_value, p_of_margin(at.worse_by, margin));
     }
     const std::string at_worst = "at " + tokens_text(static_cast<double>(shown->budget)) +
-                                 " tokens it is worse by " + nats_text(d);
-    const std::string the_margin = "the margin of " + fixed(margin, 3);
+                                 " tokens " + worse_text(d, margin);
+    const std::string the_margin = "the margin of " + fixed(margin, digits_of(d, margin));
     if (verdict.statistics_say == Outcome::kNotReproduced) {
       measured = "The challenger is worse by more than " + the_margin + ": " +
                  (d.values.empty() ? "every run of it diverged, none of the other" : at_worst) +

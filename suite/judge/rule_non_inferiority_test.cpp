@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "suite/judge/ledger.h"
+#include "suite/judge/ledger_words.h"
 #include "suite/judge/report.h"
 #include "suite/judge/testing/world.h"
+#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {
@@ -103,6 +105,39 @@ TEST(NonInferiority, ItsPIsThatOfBeingWorseByTheMargin) {
   const std::string text = ledger_text(judge_table(world.input, world.folder.path(), ""));
   EXPECT_NE(text.find("margin 0.050"), std::string::npos) << text;
   EXPECT_NE(text.find("p of worse by the margin"), std::string::npos) << text;
+}
+
+TEST(NonInferiority, WhatIsBetterIsNotCalledWorse) {
+  World better(with_ratio(1.4));
+  const std::string reason = better.verdict("parity").reason;
+  EXPECT_NE(reason.find("tokens it is better by 0."), std::string::npos) << reason;
+  EXPECT_NE(reason.find("where above 0 is worse"), std::string::npos) << reason;
+  World worse(with_ratio(.7));
+  EXPECT_NE(worse.verdict("parity").reason.find("tokens it is worse by 0."), std::string::npos);
+}
+
+TEST(NonInferiority, AnEndThatKeepsTheMarginDoesNotLookLikeIt) {
+  World world(with_ratio(1.0));
+  const double high = *world.verdict("parity").high;
+  const double margin = (high + std::stod(fixed(high, 3)) + .0005) / 2;
+  ASSERT_GT(margin, high);
+  ASSERT_EQ(fixed(margin, 3), fixed(high, 3));
+  world.input.claims[1]["margin_nats"] = margin;
+  const int digits = digits_apart(high, margin, 3);
+  const std::string shown_margin = fixed(margin, digits), shown_end = ".. " + fixed(high, digits);
+  const Verdict verdict = world.verdict("parity");
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("the margin of " + shown_margin + ";"), std::string::npos)
+      << verdict.reason;
+  EXPECT_NE(verdict.reason.find(shown_end), std::string::npos) << verdict.reason;
+  const Json ledger = judge_table(world.input, world.folder.path(), "");
+  const std::string text = ledger_text(ledger), page = report_page({ledger}, "");
+  EXPECT_NE(text.find(shown_end + " "), std::string::npos) << text;  // the row
+  EXPECT_NE(page.find(shown_end + "<"), std::string::npos) << page;
+  for (const std::string& shown : {text, page})
+    EXPECT_NE(shown.find("margin " + shown_margin), std::string::npos) << shown;
+  const auto facts = verdict_facts(ledger, ledger.at("claims").at(1));
+  EXPECT_NE(facts.at(0).find(shown_end + ")"), std::string::npos) << facts.at(0);  // by budget
 }
 
 TEST(NonInferiority, NoNumberOfPairsIsNamedWhereNoneWouldHelp) {

@@ -1,4 +1,5 @@
-// Rule "scaling_fit": a power law of compute through the best runs of every size.
+// Rule "scaling_fit": a power law of compute through the best runs of every size, or of size
+// through the paper's best batches and rates.
 //   C = 6 N D, N = parameters without the input embedding, D = tokens        (anGPT, appendix J)
 //   points: of 1500 bins of equal width in ln C the least final loss, where no cheaper run is
 //   better (power_law.h, frontier); law by least squares of the values, t interval by the delta
@@ -6,6 +7,10 @@
 //   loss_of_compute        L = factor C^exponent
 //   tokens_of_compute      D_opt, tokens of those points
 //   parameters_of_compute  N_opt, all parameters of those points
+//   N = all parameters                                                       (anGPT, Figure 2)
+//   points: all, one a size, published alone; law by least squares of the logarithms
+//   batch_of_parameters    best batch = factor N^exponent, in sequences
+//   rate_of_parameters     best peak rate
 // The published number is the exponent when its unit says so, else the factor.
 // Published points: a check of this code and of the reading of the paper, no interval:
 //   REPRODUCED when |fit - published| <= tolerance, else NOT_REPRODUCED.
@@ -56,31 +61,61 @@ double ScalingPoint::*ordinate(const std::string& law) {
                                           : &ScalingPoint::loss;
 }
 
+// What the fit is made through.
+struct Points {
+  std::vector<double> x, y;
+  Json shown = Json::array();
+  size_t all = 0;  // with those that are not best at their compute
+};
+
+Points points_of_compute(const Claim& claim, const std::vector<ScalingPoint>& all) {
+  Points points;
+  points.all = all.size();
+  for (const auto& point : frontier(all)) {
+    points.x.push_back(point.compute);
+    points.y.push_back(point.*ordinate(claim.law));
+    points.shown.push_back({{"compute", point.compute},
+                            {"loss", point.loss},
+                            {"tokens", point.tokens},
+                            {"parameters", point.parameters}});
+  }
+  return points;
+}
+
+Points points_of_size(const Claim& claim) {
+  Points points;
+  points.all = claim.points.size();
+  for (const auto& point : claim.points) {
+    points.x.push_back(point["parameters"].get<double>());
+    points.y.push_back(point["value"].get<double>());
+    points.shown.push_back({{"parameters", point["parameters"]}, {"value", point["value"]}});
+  }
+  return points;
+}
+
 }  // namespace
 
 Verdict rule_scaling_fit(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
   Verdict verdict = begin_verdict(claim, evidence, dataset);
   const bool published = !claim.points.is_null();
-  const auto all = published ? published_points(claim) : own_points(claim, evidence);
-  const auto kept = frontier(all);
-  std::vector<double> x, y;
-  Json shown = Json::array();
-  for (const auto& point : kept) {
-    x.push_back(point.compute);
-    y.push_back(point.*ordinate(claim.law));
-    shown.push_back({{"compute", point.compute},
-                     {"loss", point.loss},
-                     {"tokens", point.tokens},
-                     {"parameters", point.parameters}});
-  }
-  verdict.pairs = static_cast<int>(kept.size());
-  verdict.planned_pairs = static_cast<int>(all.size());
+  const bool of_size = claim.law.ends_with("_of_parameters");
+  const auto [x, y, shown, all] =
+      of_size ? points_of_size(claim)
+              : points_of_compute(
+                    claim, published ? published_points(claim) : own_points(claim, evidence));
+  verdict.pairs = static_cast<int>(x.size());
+  verdict.planned_pairs = static_cast<int>(all);
   verdict.detail = {{"law", claim.law}, {"tolerance", *claim.tolerance}, {"points", shown}};
   std::string measured = "Fewer than 3 points are best at their compute, so there is no fit.";
   verdict.statistics_say = Outcome::kInconclusive;
-  if (kept.size() >= 3) {
+  if (x.size() >= 3) {
     const double alpha = evidence.input.alpha;
-    const PowerLaw law = fit_values(x, y), in_logs = fit_in_logs(x, y);
+    const PowerLaw in_values = fit_values(x, y), in_logs = fit_in_logs(x, y);
+    const PowerLaw &law = of_size ? in_logs : in_values, &other = of_size ? in_values : in_logs;
+    const std::string other_name = of_size ? "values" : "logs";
+    const auto text = [&](const PowerLaw& l) {
+      return plain_text(l.factor) + (of_size ? " N^" : " C^") + plain_text(l.exponent);
+    };
     const bool exponent = claim.unit == "exponent";
     const Interval interval = exponent ? law.exponent_interval(alpha) : law.factor_interval(alpha);
     verdict.estimate = exponent ? law.exponent : law.factor;
@@ -88,17 +123,21 @@ Verdict rule_scaling_fit(const Claim& claim, const Evidence& evidence, const std
     verdict.high = interval.high;
     verdict.detail["factor"] = law.factor;
     verdict.detail["exponent"] = law.exponent;
-    verdict.detail["in_logs"] = {{"factor", in_logs.factor}, {"exponent", in_logs.exponent}};
-    verdict.facts = {"the law: " + plain_text(law.factor) + " C^" + plain_text(law.exponent),
-                     "fitted in logs instead: " + plain_text(in_logs.factor) + " C^" +
-                         plain_text(in_logs.exponent)};
+    verdict.detail["in_" + other_name] = {{"factor", other.factor}, {"exponent", other.exponent}};
+    verdict.facts = {"the law: " + text(law),
+                     "fitted in " + other_name + " instead: " + text(other)};
+    if (of_size) {
+      const double r_squared = r_squared_in_logs(law, x, y);
+      verdict.detail["r_squared"] = r_squared;
+      verdict.facts.push_back("R squared in logs: " + plain_text(r_squared));
+    }
     const double difference = *verdict.estimate - *claim.value;
     verdict.statistics_say = !published ? decide_within(interval, *claim.value, *claim.tolerance)
                              : std::abs(difference) <= *claim.tolerance ? Outcome::kReproduced
                                                                         : Outcome::kNotReproduced;
-    measured = std::string(exponent ? "The exponent" : "The factor") + " through the best " +
-               std::to_string(kept.size()) + " of " + count_text(all.size(), "point") + " is " +
-               plain_text(*verdict.estimate);
+    measured = std::string(exponent ? "The exponent" : "The factor") +
+               (of_size ? " through " : " through the best " + std::to_string(x.size()) + " of ") +
+               count_text(all, "point") + " is " + plain_text(*verdict.estimate);
     measured += published ? "; the paper's " + plain_text(*claim.value) + " is " +
                                 plain_text(std::abs(difference)) + " away, tolerance " +
                                 plain_text(*claim.tolerance) + "."

@@ -36,6 +36,10 @@ TEST(PowerLaw, ErrorsAreThoseOfTheTextbook) {
   EXPECT_NEAR(law.factor, 1, 1e-14);
   EXPECT_NEAR(law.exponent_error, d * std::sqrt(3), 1e-14);
   EXPECT_NEAR(law.log_factor_error, d * std::sqrt(2), 1e-14);
+  // Squares 6 d^2 around the law, 2 + 6 d^2 around the mean.
+  EXPECT_NEAR(r_squared_in_logs(law, {std::exp(-1), 1, std::exp(1)},
+                                {std::exp(-1 + d), std::exp(-2 * d), std::exp(1 + d)}),
+              1 / (1 + 3 * d * d), 1e-14);
   // t with 1 degree of freedom at .975 is 12.7062.
   EXPECT_NEAR(law.exponent_interval(.05).high - 1, 12.7062 * d * std::sqrt(3), 1e-5);
 }
@@ -162,18 +166,20 @@ double fit(const Json& published, const Printed& printed) {
   return unit == "exponent" ? found.exponent : found.factor;
 }
 
-// Every loss of the arm, moved within its rounding; uniform numbers of a linear congruential
-// generator.
-Json redrawn(Json published, const std::string& arm, uint64_t& state) {
-  for (auto& size : published["validation_loss"]) {
-    if (!size.contains(arm)) continue;
-    for (auto& point : size[arm]) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const double uniform = static_cast<double>(state >> 11) / 9007199254740992.0;
-      point["value"] =
-          point["value"].get<double>() + (2 * uniform - 1) * point["uncertainty"].get<double>();
-    }
+// Every point, moved within its rounding; uniform numbers of a linear congruential generator.
+Json redrawn(Json points, uint64_t& state) {
+  for (auto& point : points) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const double uniform = static_cast<double>(state >> 11) / 9007199254740992.0;
+    point["value"] =
+        point["value"].get<double>() + (2 * uniform - 1) * point["uncertainty"].get<double>();
   }
+  return points;
+}
+
+Json redrawn(Json published, const std::string& arm, uint64_t& state) {
+  for (auto& size : published["validation_loss"])
+    if (size.contains(arm)) size[arm] = redrawn(size[arm], state);
   return published;
 }
 
@@ -243,6 +249,114 @@ TEST(ScalingFit, AFitInLogsIsNotThePapers) {
   EXPECT_GT(verdict.detail["in_logs"]["exponent"].get<double>(), .53);  // printed: .4663
 }
 
+// Figure 2: best batch and best rate against all parameters N, five points each, read to the digits
+// of the file. Printed, here by least squares of the logarithms, and the tolerances as above:
+//   anGPT  batch  1.1e-6 N^.984,  R2 .974   1.094e-6 N^.9855,  .976   1.8e-7, .0069, .0028
+//          rate   .065 N^-.178,   R2 .659   .0602 N^-.1738,    .633   .011,   .0101, .0568
+//   GPT+   batch  9e-5 N^.729,    R2 .827   7.95e-5 N^.7359,   .826   1.7e-5, .0090, .0051
+//          rate   42 N^-.482,     R2 .783   40.3 N^-.4796,     .778   6.6,    .0086, .0108
+// The rounding of the points is most of each tolerance. Readings whose exponents fall outside: N
+// without the input embedding (.859, -.152, .647, -.416), least squares of the values (.911, -.193,
+// .491, -.491).
+struct PrintedOptimum {
+  const char *law, *series;
+  double factor_digit, exponent_digit, r_squared_digit;  // one unit of the last
+};
+const PrintedOptimum kFigure2[] = {
+    {"batch_of_parameters", "/scaling_fit/batch_and_rate/angpt/batch", 1e-7, .001, .001},
+    {"rate_of_parameters", "/scaling_fit/batch_and_rate/angpt/peak_lr", .001, .001, .001},
+    {"batch_of_parameters", "/scaling_fit/batch_and_rate/gpt_plus/batch", 1e-5, .001, .001},
+    {"rate_of_parameters", "/scaling_fit/batch_and_rate/gpt_plus/peak_lr", 1, .001, .001},
+};
+
+// What a series prints, or what is found through its points.
+struct Optimum {
+  double factor = 0, exponent = 0, r_squared = 0;
+};
+
+Optimum fit_optimum(const Json& points) {
+  std::vector<double> x, y;
+  for (const auto& point : points) {
+    x.push_back(point["parameters"].get<double>());
+    y.push_back(point["value"].get<double>());
+  }
+  const PowerLaw law = fit_in_logs(x, y);
+  return {law.factor, law.exponent, r_squared_in_logs(law, x, y)};
+}
+
+// The digit rule, of all three numbers.
+Optimum tolerances(const Json& points, const PrintedOptimum& printed) {
+  const Optimum as_digitized = fit_optimum(points);
+  Optimum most;
+  uint64_t state = 1;
+  for (int draw = 0; draw < 200; ++draw) {
+    const Optimum moved = fit_optimum(redrawn(points, state));
+    most.factor = std::max(most.factor, std::abs(moved.factor - as_digitized.factor));
+    most.exponent = std::max(most.exponent, std::abs(moved.exponent - as_digitized.exponent));
+    most.r_squared = std::max(most.r_squared, std::abs(moved.r_squared - as_digitized.r_squared));
+  }
+  return {printed.factor_digit / 2 + most.factor, printed.exponent_digit / 2 + most.exponent,
+          printed.r_squared_digit / 2 + most.r_squared};
+}
+
+Verdict judge_optimum(World& world, const PrintedOptimum& printed, const std::string& number,
+                      double tolerance) {
+  const std::string series = printed.series;
+  return world.judge({{"rule", "scaling_fit"},
+                      {"points", series + "/points"},
+                      {"law", printed.law},
+                      {"published", series + "/" + number},
+                      {"tolerance", tolerance}},
+                     "published points");
+}
+
+TEST(ScalingFit, GivesWhatFigure2PrintsWithinItsDigits) {
+  World world;
+  world.input.published = published_angpt();
+  for (const auto& printed : kFigure2) {
+    const Json series = world.input.published.at(Json::json_pointer(printed.series));
+    const Optimum found = fit_optimum(series["points"]),
+                  tolerance = tolerances(series["points"], printed);
+    const Verdict factor = judge_optimum(world, printed, "factor", tolerance.factor),
+                  exponent = judge_optimum(world, printed, "exponent", tolerance.exponent);
+    EXPECT_EQ(name(factor.outcome), "REPRODUCED") << printed.series << " " << factor.reason;
+    EXPECT_EQ(name(exponent.outcome), "REPRODUCED") << printed.series << " " << exponent.reason;
+    EXPECT_EQ(exponent.planned_pairs, 5);
+    EXPECT_EQ(*factor.estimate, found.factor);
+    EXPECT_EQ(*exponent.estimate, found.exponent);
+    EXPECT_EQ(exponent.detail["r_squared"].get<double>(), found.r_squared);
+    EXPECT_NEAR(found.r_squared, series["r_squared"]["value"].get<double>(), tolerance.r_squared)
+        << printed.series;
+  }
+}
+
+// A point read a quarter too high moves one of the numbers past its tolerance. The third size
+// stands at the mean of ln N, where a point cannot turn the law: R2 alone shows it.
+TEST(ScalingFit, AChangedPointOfFigure2IsNoticed) {
+  for (const auto& printed : kFigure2) {
+    World world;
+    world.input.published = published_angpt();
+    Json& series = world.input.published[Json::json_pointer(printed.series)];
+    const Json as_digitized = series["points"];
+    const Optimum tolerance = tolerances(as_digitized, printed);
+    for (size_t i = 0; i < as_digitized.size(); ++i) {
+      series["points"] = as_digitized;
+      series["points"][i]["value"] = 1.25 * as_digitized[i]["value"].get<double>();
+      const Verdict exponent = judge_optimum(world, printed, "exponent", tolerance.exponent);
+      const std::string expected = i == 2 ? "REPRODUCED" : "NOT_REPRODUCED";
+      EXPECT_EQ(name(exponent.outcome), expected) << printed.series << " " << i;
+      EXPECT_EQ(name(judge_optimum(world, printed, "factor", tolerance.factor).outcome), expected)
+          << printed.series << " " << i;
+      if (i == 2) {
+        EXPECT_GT(std::abs(exponent.detail["r_squared"].get<double>() -
+                           series["r_squared"]["value"].get<double>()),
+                  tolerance.r_squared)
+            << printed.series;
+      }
+    }
+  }
+}
+
 TEST(ScalingFit, IsReadStrictly) {
   JudgeInput input = testing::synthetic_input({});
   input.published = published_angpt();
@@ -263,6 +377,21 @@ TEST(ScalingFit, IsReadStrictly) {
   claim = good;
   claim["law"] = "loss_of_tokens";
   EXPECT_NE(claim_error(input, claim).find("unknown law"), std::string::npos);
+  const std::string batch = "/scaling_fit/batch_and_rate/angpt/batch";
+  claim = good;
+  claim["points"] = batch + "/points";
+  EXPECT_NE(claim_error(input, claim).find("without tokens"), std::string::npos);
+  claim["law"] = "rate_of_parameters";
+  EXPECT_NE(claim_error(input, claim).find("not a point of law rate_of_parameters"),
+            std::string::npos);
+  claim["law"] = "batch_of_parameters";
+  claim["published"] = "/scaling_fit/batch_and_rate/angpt/peak_lr/factor";
+  EXPECT_NE(claim_error(input, claim).find("cannot read the published unit"), std::string::npos);
+  claim["published"] = batch + "/factor";
+  EXPECT_EQ(claim_error(input, claim), "");
+  claim.erase("points");
+  claim["arm"] = "angpt";
+  EXPECT_NE(claim_error(input, claim).find("published points alone"), std::string::npos);
   claim = good;
   claim["published"] = "/percent";
   input.published["percent"] = {{"value", 3}, {"unit", "percent"}};

@@ -35,7 +35,10 @@ std::vector<double> rates_of_minima(const std::vector<SweepTrial>& trials) {
 
 void choose_rate(SweepPoint& point) {
   const auto& trials = point.trials;
-  if (const auto minima = rates_of_minima(trials); minima.size() > 1) {
+  // A trial that is missing may be the best one: what the others say is no trait of the grid yet.
+  const bool complete = std::all_of(trials.begin(), trials.end(),
+                                    [](const auto& trial) { return trial.runs == trial.planned; });
+  if (const auto minima = rates_of_minima(trials); complete && minima.size() > 1) {
     std::vector<std::string> at;
     for (const double rate : minima) at.push_back(rate_text(rate));
     point.doubts.push_back(place(point) + ": the loss has " + std::to_string(minima.size()) +
@@ -44,21 +47,19 @@ void choose_rate(SweepPoint& point) {
   }
   const auto best = std::min_element(trials.begin(), trials.end(),
                                      [](const auto& a, const auto& b) { return a.loss < b.loss; });
-  if (best == trials.end() || best->runs == 0) {
-    point.problems.push_back(place(point) + ": no trial has run");
-    return;
-  }
+  if (best == trials.end() || best->runs == 0) return;
   point.best_lr = point.chosen_lr = best->peak_lr;
   if (std::isinf(best->loss)) {
-    point.problems.push_back(place(point) + ": every trial diverged");
+    if (complete) point.problems.push_back(place(point) + ": every trial diverged");
     return;
   }
   const auto i = best - trials.begin();
   point.on_edge = i == 0 || i + 1 == static_cast<std::ptrdiff_t>(trials.size());
   if (point.on_edge) {
-    point.problems.push_back(place(point) + ": the best rate " + rate_text(best->peak_lr) +
-                             " is on the edge of its grid " + rate_text(trials.front().peak_lr) +
-                             " .. " + rate_text(trials.back().peak_lr));
+    if (complete)
+      point.problems.push_back(place(point) + ": the best rate " + rate_text(best->peak_lr) +
+                               " is on the edge of its grid " + rate_text(trials.front().peak_lr) +
+                               " .. " + rate_text(trials.back().peak_lr));
     return;
   }
   double x[3], y[3];
@@ -183,7 +184,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
     if (missing > 0)
       point.problems.push_back(place(point) + ": " + std::to_string(missing) + " of " +
                                count_text(static_cast<size_t>(point.num_trials()), "trial") +
-                               " missing");
+                               " missing, so that its best rate is not known yet");
     for (const int64_t seed : seeds)
       if (verdict_seeds[point.dataset].contains(seed))
         point.problems.push_back(place(point) + ": seed " + std::to_string(seed) +

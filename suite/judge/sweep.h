@@ -64,8 +64,9 @@ struct Tuning {
 /// than one: what the seed does to the loss is as large as what the rate does.
 std::vector<double> rates_of_minima(const std::vector<SweepTrial>& trials);
 
-/// Fills in the point's best_lr, chosen_lr, on_edge, parabola and doubts from its trials (sorted by
-/// rate).
+/// Fills in the point's best_lr, chosen_lr, on_edge, parabola, problems and doubts from its trials
+/// (sorted by rate). While some are missing there is neither a problem nor a doubt about the
+/// others.
 void choose_rate(SweepPoint& point);
 
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep);

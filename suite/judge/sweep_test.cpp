@@ -92,6 +92,31 @@ TEST(Sweep, AMissingTrialIsAProblem) {
       << result.problems.front();
 }
 
+TEST(Sweep, WhatIsMissingIsSaidOnceAndNoGridIsBlamedForIt) {
+  SweepWorld world(.0147);
+  const auto remove = [&](const std::vector<size_t>& trials) {  // of five at the first budget
+    for (const size_t i : trials)
+      std::filesystem::remove_all(world.folder.path(world.input.sweep_runs[i].run_id));
+    return tune(world.input, world.folder.path()).problems;
+  };
+  const auto records = [&] {
+    return load_records(world.folder.path(), world.input.sweep_runs, {});
+  };
+  // With the middle one gone the loss has a minimum on either side of the hole.
+  EXPECT_EQ(remove({2}).size(), 1u);
+  for (const auto& point : read_sweep(world.input, records()).points)
+    EXPECT_TRUE(point.doubts.empty()) << point.doubts.front();
+  // With one left, the best one is the first of the grid.
+  const auto edge = remove({1, 3, 4});
+  ASSERT_EQ(edge.size(), 1u);
+  EXPECT_NE(edge[0].find("4 of 5 trials missing, so that its best rate is not known yet"),
+            std::string::npos)
+      << edge[0];
+  const auto none = remove({0});
+  ASSERT_EQ(none.size(), 1u);
+  EXPECT_NE(none[0].find("5 of 5 trials missing"), std::string::npos) << none[0];
+}
+
 TEST(Sweep, ADivergedTrialIsInfinitelyBad) {
   SweepWorld world(.0147);
   for (const auto& run : world.input.sweep_runs)

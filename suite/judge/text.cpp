@@ -16,6 +16,13 @@ std::string fixed(double value, int digits) {
   return buffer.data();
 }
 
+int digits_apart(double a, double b, int least) {
+  constexpr int kMost = 12;  // beyond it the two are equal for every reader
+  for (int digits = least; digits <= kMost; ++digits)
+    if (fixed(a, digits) != fixed(b, digits)) return digits;
+  return least;
+}
+
 std::string plain_text(double value) {
   std::array<char, 64> buffer;
   std::snprintf(buffer.data(), buffer.size(), "%.6g", value);

@@ -8,6 +8,9 @@ namespace normbench {
 
 /// "1.234"; "-" for NaN, "inf" for infinity.
 std::string fixed(double value, int digits);
+/// Decimals, `least` or more, with which two numbers that differ do not print alike: an end of an
+/// interval and the limit that it is compared with.
+int digits_apart(double a, double b, int least);
 /// Six significant digits, as short as they are: "2", "-0.0528", "1.2e-16".
 std::string plain_text(double value);
 /// "512", "65.5 k", "1.05 M", "10.5 B".

@@ -27,7 +27,7 @@ TEST(EqualLoss, ShowsTheRatioInTokensAndSecondsAtEveryBudget) {
   ASSERT_EQ(rows.size(), 4u);  // one arm, four budgets
   const Json &first = rows[0], &last = rows[3];
   EXPECT_EQ(first["n"], 5);
-  EXPECT_NEAR(first["tokens"]["estimate"].get<double>(), 1.4, .06);  // as in claim_test.cpp
+  EXPECT_NEAR(first["tokens"]["estimate"].get<double>(), 1.4, .06);  // as in rule_speed_up_test.cpp
   EXPECT_NEAR(first["seconds"]["estimate"].get<double>(),
               first["tokens"]["estimate"].get<double>() / 1.09, 1e-9);
   EXPECT_TRUE(first["flops"].is_null());  // nobody said what a token costs

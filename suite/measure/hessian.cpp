@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "suite/measure/series.h"
 #include "suite/ops/linear.h"
 #include "suite/ops/norm.h"
 
@@ -98,6 +99,7 @@ torch::Tensor full_hessian(const HessianProduct& product) {
 }
 
 double spectral_norm(const torch::Tensor& symmetric) {
+  require_finite("a Hessian", symmetric.norm().item<double>());  // the solver fails on another
   return torch::linalg_eigvalsh(0.5 * (symmetric + symmetric.t())).abs().max().item<double>();
 }
 

@@ -87,6 +87,11 @@ std::vector<std::pair<std::string, double>> layer_errors(const Layer& layer, con
 }
 
 void run(const HessianIdentitiesOptions& options, uint64_t seed, Rows& rows) {
+  if (options.scale == 1)
+    throw UserError({.what = "every identity holds where nothing is scaled",
+                     .where = "scale",
+                     .found = "1",
+                     .expected = "a number other than 1"});
   const auto m = options.width_in, n = options.width_out, vocabulary = options.vocabulary;
   const double root = std::sqrt(static_cast<double>(m));
   const Layer layer{.weight = normal_draw({n, m}, 1 / root, seed, "weight"),

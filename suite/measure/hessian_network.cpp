@@ -47,6 +47,8 @@ void check(const HessianNetworkOptions& options) {
                        .where = "blocks",
                        .found = std::to_string(block),
                        .expected = "0 to num_layers - 1"});
+  require_two_different("scales_all", options.scales_all);
+  require_two_different("scales_qk", options.scales_qk);
 }
 
 /// One series over c; leaves the weights as they were. Returns the largest relative residual.
@@ -96,8 +98,6 @@ void run(const HessianNetworkOptions& options, uint64_t seed, Rows& rows) {
     for (auto& weight : network.model->parameters()) weight.requires_grad_(false);
     for (const auto block : options.blocks)
       for (const std::string which : {"all", "qk"}) {
-        const auto& scales = which == "all" ? options.scales_all : options.scales_qk;
-        if (scales.empty()) continue;
         const double residual = measure(
             network, options, {{"model", kind}, {"block", block}, {"scaled", which}}, start, rows);
         worst_residual = std::max(worst_residual, residual);

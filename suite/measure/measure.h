@@ -18,9 +18,10 @@ namespace normbench {
 class Rows {
  public:
   /// One line of the record: an object of finite numbers and strings. The column "row" counts from
-  /// 1 and is added here. Throws Interrupted on SIGINT or SIGTERM: tasks add rows as they go.
+  /// 1 and is added here. Throws UserError on a number that is not finite, Interrupted on SIGINT or
+  /// SIGTERM: tasks add rows as they go.
   void add(Json row);
-  /// A number about all rows; each name once, finite.
+  /// A number about all rows; each name once. Throws UserError when it is not finite.
   void value(const std::string& name, double v);
 
   const std::vector<Json>& rows() const { return rows_; }

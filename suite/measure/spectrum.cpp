@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/measure/series.h"
+
 namespace normbench {
 
 PowerResult power_iteration(const SymmetricMap& map, const torch::Tensor& start,
@@ -70,6 +72,7 @@ LanczosResult lanczos(const SymmetricMap& map, const torch::Tensor& start,
     const auto known = basis.narrow(0, 0, j + 1);
     for (int round = 0; round < 2; ++round) w = w - known.t().mv(known.mv(w));
     const double next_beta = w.norm().item<double>();
+    require_finite("a product with the Hessian", next_beta);
     read_ends(alpha, beta, next_beta, result);
     result.steps = j + 1;
     const double enough = options.tolerance * result.norm();

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "suite/base/errors.h"
 #include "suite/measure/draws.h"
+#include "suite/measure/hessian.h"
 
 namespace normbench {
 namespace {
@@ -102,6 +104,12 @@ TEST(Spectrum, AMapToZeroHasNormZero) {
   EXPECT_EQ(power_iteration(zero, start(5)).norm, 0);
   EXPECT_TRUE(power_iteration(zero, start(5)).converged);
   EXPECT_EQ(lanczos(zero, start(5)).norm(), 0);
+}
+
+TEST(Spectrum, AMapThatLeavesTheFiniteNumbersIsAnErrorOfTheOptions) {
+  const auto overflow = [](const torch::Tensor& v) { return v * INFINITY; };
+  EXPECT_THROW(lanczos(overflow, start(5)), UserError);
+  EXPECT_THROW(spectral_norm(torch::full({2, 2}, NAN, torch::kDouble)), UserError);
 }
 
 }  // namespace

@@ -88,10 +88,10 @@ TEST(Registry, CanariesArePureFunctionsOfOptionsAndSeedTimesAside) {
 
 TEST(Rows, RefuseWhatARecordCannotHold) {
   Rows rows;
-  EXPECT_ANY_THROW(rows.add({{"x", std::nan("")}}));
+  EXPECT_THROW(rows.add({{"x", std::nan("")}}), UserError);
   EXPECT_ANY_THROW(rows.add({{"x", Json::array()}}));
   EXPECT_ANY_THROW(rows.add({{"row", 3}}));
-  EXPECT_ANY_THROW(rows.value("x", std::nan("")));
+  EXPECT_THROW(rows.value("x", std::nan("")), UserError);
   rows.value("x", 1);
   EXPECT_ANY_THROW(rows.value("x", 1));
 }
@@ -149,6 +149,21 @@ const Json kSmallNetwork = {{"width", 16},           {"num_heads", 2},
                             {"mlp_width", 24},       {"vocabulary", 32},
                             {"num_tokens", 6},       {"scales_all", {0.5, 1, 3, 8}},
                             {"scales_qk", {1, 3, 8}}};
+
+TEST(Measure, NumbersTooLargeToComputeWithAreAnErrorOfTheOptions) {
+  EXPECT_THROW(run("hessian_scaling", {{"width", 8}, {"scales", {1, 1e30}}}), UserError);
+}
+
+// Else each would be an identity by itself.
+TEST(HessianNetwork, NeedsTwoFactorsAndTheIdentitiesOneThatScales) {
+  for (const char* scales : {"scales_all", "scales_qk"}) {
+    Json options = kSmallNetwork;
+    options[scales] = {3, 3};
+    EXPECT_THROW(run("hessian_network", options), UserError) << scales;
+  }
+  EXPECT_THROW(run("hessian_identities", {{"width_in", 10}, {"width_out", 8}, {"scale", 1}}),
+               UserError);
+}
 
 TEST(HessianNetwork, OnlySimpleGptKeepsItsHessian) {
   const auto values = run("hessian_network", kSmallNetwork).values();

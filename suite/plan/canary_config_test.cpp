@@ -87,6 +87,17 @@ TEST_F(CanaryConfig, SharesHeadsOfKeysAsFarAsItHasThem) {
   EXPECT_THROW(mixed({{"num_kv_heads", 3}}), UserError);
 }
 
+TEST_F(CanaryConfig, TurnsAWholeNumberOfPairsOfItsSmallerHead) {
+  const auto entries = [&](double fraction) {
+    const Json turned = canary("turned", {{"rope_fraction", fraction}}, "cosine", Json::object());
+    return 16 * turned["model_options"]["rope_fraction"].get<double>();
+  };
+  EXPECT_EQ(entries(1), 16);
+  EXPECT_EQ(entries(0.5), 8);
+  EXPECT_EQ(entries(0.1875), 4) << "12 entries of 64, 3 of 16";
+  EXPECT_EQ(entries(0.03125), 2) << "2 entries of 64";
+}
+
 TEST_F(CanaryConfig, WarmsUpInFewerStepsThanItHas) {
   const auto warmup = [&](int steps, double decay) {
     return warmed({{"warmup_steps", steps},

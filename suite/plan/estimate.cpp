@@ -36,8 +36,8 @@ double training_flops_per_token(const Json& config) {
 }
 
 Estimate::Estimate(const std::string& runs_folder) {
-  std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(runs_folder, absent)) {
+  if (std::error_code absent; !std::filesystem::exists(runs_folder, absent)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(runs_folder)) {
     const auto summary_file = entry.path() / "summary.json",
                manifest_file = entry.path() / "manifest.json";
     if (!std::filesystem::exists(summary_file) || !std::filesystem::exists(manifest_file)) continue;

@@ -64,9 +64,10 @@ void check_experts(const Json& options, const std::string& where) {
                      .found = std::to_string(top_k) + " of " + std::to_string(num_experts)});
 }
 
-/// Both splits end with a target that is no input: one token more than the windows hold.
-void check_text_suffices(const DatasetIdentity& text, const Setting& setting, int64_t context,
-                         const std::string& where) {
+/// Both splits end with a target that is no input: one token more than the windows hold. And a loss
+/// at which a run is given up lies above that of guessing, where it begins.
+void check_setting(const DatasetIdentity& text, const Setting& setting, int64_t context,
+                   const std::string& where) {
   if (text.train_tokens < context + 1)
     throw UserError({.what = "the training split is shorter than one window",
                      .where = where + "/dataset",
@@ -74,13 +75,25 @@ void check_text_suffices(const DatasetIdentity& text, const Setting& setting, in
                      .expected = "at least " + std::to_string(context + 1),
                      .todo = "prepare more text or choose a size with a shorter context"});
   if (text.validation_tokens < setting.validation_tokens + 1)
-    throw UserError({.what = "the validation split is shorter than the slice",
-                     .where = where + "/validation_tokens",
-                     .found = std::to_string(setting.validation_tokens) + " of " +
-                              std::to_string(text.validation_tokens) + " tokens",
-                     .expected = "at most " + std::to_string((text.validation_tokens - 1) /
-                                                              context * context),
-                     .todo = "choose fewer or prepare more text"});
+    throw UserError(
+        {.what = "the validation split is shorter than the slice",
+         .where = where + "/validation_tokens",
+         .found = std::to_string(setting.validation_tokens) + " of " +
+                  std::to_string(text.validation_tokens) + " tokens",
+         .expected = "at most " + std::to_string((text.validation_tokens - 1) / context * context),
+         .todo = "choose fewer or prepare more text"});
+  const double guessing = std::log(static_cast<double>(text.vocabulary));
+  if (!(setting.divergence_loss_above > guessing))
+    throw UserError({.what = "every run would count as diverged at its first step",
+                     .where = where + "/divergence_loss_above",
+                     .found = Json(setting.divergence_loss_above).dump(),
+                     .expected = "above ln(vocabulary) = " + Json(guessing).dump() +
+                                 " nats, the loss of guessing"});
+}
+
+int64_t head_width_of(const Json& size) {
+  const auto given = size.value("head_width", int64_t{0});
+  return given != 0 ? given : size.at("width").get<int64_t>() / size.at("num_heads").get<int64_t>();
 }
 
 constexpr int64_t kCanarySteps = 20;
@@ -108,6 +121,12 @@ void fit_model(Json& canary, const Json& real_size) {
   if (options.contains("chunk") && mixers)
     options["chunk"] =
         std::min(options["chunk"].get<int64_t>(), size["context"].get<int64_t>() / 2);
+  if (options.contains("rope_fraction")) {  // of a smaller head: the nearest number of pairs
+    const double head = static_cast<double>(head_width_of(size));
+    const double pairs = options["rope_fraction"].get<double>() * head / 2;
+    if (const double whole = std::max(1.0, std::round(pairs)); std::abs(pairs - whole) >= 1e-9)
+      options["rope_fraction"] = 2 * whole / head;
+  }
   const int64_t heads = size["num_heads"], kv_heads = options.value("num_kv_heads", int64_t{0});
   if (kv_heads > 0 && heads % kv_heads != 0)  // as many queries to a key as the arm has, or all
     options["num_kv_heads"] =
@@ -167,13 +186,11 @@ std::vector<PlannedRun> expand(const Table& table, const Tier& tier, const Json&
     const int64_t batch = own_batch == setting.arm_batch_sequences.end() ? setting.batch_sequences
                                                                          : own_batch->second;
     Json size = sizes.at(setting.size);
-    if (!size.contains("head_width")) size["head_width"] = 0;
-    if (size["head_width"] == 0)
-      size["head_width"] = size["width"].get<int64_t>() / size["num_heads"].get<int64_t>();
+    size["head_width"] = head_width_of(size);
     size["vocabulary"] = identity ? identity->vocabulary : 0;
     if (identity)
-      check_text_suffices(*identity, setting, size.at("context"),
-                          table.file + ", at /tiers/" + tier.name + "/settings/" + setting.name);
+      check_setting(*identity, setting, size.at("context"),
+                    table.file + ", at /tiers/" + tier.name + "/settings/" + setting.name);
     PlannedRun run{.name = {},
                    .run_id = {},
                    .paper = table.paper,

@@ -21,6 +21,15 @@ bool same_kind(const Json& a, const Json& b) {
   return a.type() == b.type();
 }
 
+/// The value as its option holds it: 2 given where the default is 1.0 is no whole number.
+Json held_by(const Json& slot, Json value) {
+  if (slot.is_array() && !slot.empty())
+    for (auto& element : value) element = held_by(slot.front(), element);
+  else if (slot.is_number_float() && value.is_number())
+    value = value.get<double>();
+  return value;
+}
+
 std::string kind_text(const Json& value) {
   if (value.is_number_integer()) return "a whole number";
   if (value.is_boolean()) return "true or false,";
@@ -62,13 +71,13 @@ Json Registry::resolve(const std::string& kind, const std::string& name, const J
                        .where = where + "/" + item.key(),
                        .found = item.value().dump(),
                        .expected = kind_text(slot) + " such as " + slot.dump()});
-    if (limits.contains(item.key()))
-      if (const auto fault = limit_fault(limits[item.key()], item.value()))
-        throw UserError({.what = "an option of " + name + " holds what it cannot: " + fault->what,
-                         .where = where + "/" + item.key(),
-                         .found = fault->found,
-                         .expected = fault->expected,
-                         .todo = fault->todo});
+    if (const auto fault =
+            limit_fault(limits.value(item.key(), Json()), held_by(slot, item.value())))
+      throw UserError({.what = "an option of " + name + " holds what it cannot: " + fault->what,
+                       .where = where + "/" + item.key(),
+                       .found = fault->found,
+                       .expected = fault->expected,
+                       .todo = fault->todo});
     // 1 given where the default is 1.0 is the same configuration and must have the same run id.
     if (slot.is_number_float())
       slot = item.value().get<double>();

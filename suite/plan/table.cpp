@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/limits.h"
 #include "suite/base/names.h"
 #include "suite/plan/table_checks.h"
 
@@ -49,15 +50,11 @@ Measurement read_measurement(const std::string& name, const JsonObject& o) {
 }
 
 int64_t budget_of_key(const JsonObject& o, const std::string& key) {
-  size_t used = 0;
-  int64_t budget = 0;
-  try {
-    budget = std::stoll(key, &used);
-  } catch (const std::exception&) {
-  }
-  if (used != key.size() || budget <= 0)
-    o.fail(key, "not a token budget", "\"" + key + "\"", "a number of tokens");
-  return budget;
+  const auto budget = whole_number(key);  // "08192" would be a second "8192", and one of them lost
+  if (!budget || *budget <= 0)
+    o.fail(key, "not a token budget", "\"" + key + "\"",
+           "a number of tokens in digits alone, the first one not 0");
+  return *budget;
 }
 
 void read_peak_lr(const JsonObject& setting, Setting& s) {
@@ -185,6 +182,31 @@ void check_size(const JsonObject& size) {
   size.finish();
 }
 
+/// Files of editors and systems, and of a write that is under way (files.h): nobody's table.
+bool comes_and_goes(const std::string& name) {
+  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~') ||
+         name.find(".tmp.") != std::string::npos;
+}
+
+/// What is passed over in silence is a table that nobody runs.
+[[noreturn]] void refuse_stray(const std::filesystem::path& path) {
+  throw UserError({.what = "what lies among the tables is no table",
+                   .where = path.string(),
+                   .expected = "<paper>/<table>.json, sizes.json, data.json or README.md",
+                   .todo = "rename it, or move it out of suite/tables"});
+}
+
+/// Names of runs, tests and labels are made of the parts, with dots between them.
+void check_part_of_name(const std::filesystem::path& path, const std::string& part) {
+  if (is_plain_name(part) && part.find('.') == std::string::npos) return;
+  throw UserError(
+      {.what = "not a name for a paper or a table",
+       .where = path.string(),
+       .found = "\"" + part + "\"",
+       .expected = "at most 100 letters, digits, '_' and '-', the first one a letter or digit",
+       .todo = "rename it"});
+}
+
 }  // namespace
 
 const Arm& Table::arm(const std::string& wanted) const {
@@ -247,11 +269,21 @@ Table read_table(const std::string& file, const Json& sizes) {
 std::vector<TableFile> table_files(const std::string& folder) {
   std::vector<TableFile> files;
   for (const auto& paper : std::filesystem::directory_iterator(folder)) {
-    if (!paper.is_directory()) continue;
     const std::string name = paper.path().filename().string();
-    for (const auto& entry : std::filesystem::directory_iterator(paper.path()))
-      if (entry.path().extension() == ".json")
-        files.push_back({name, name + "." + entry.path().stem().string(), entry.path().string()});
+    if (comes_and_goes(name)) continue;
+    if (!paper.is_directory()) {
+      if (!is_one_of(name, {"sizes.json", "data.json", "README.md"})) refuse_stray(paper.path());
+      continue;
+    }
+    check_part_of_name(paper.path(), name);
+    for (const auto& entry : std::filesystem::directory_iterator(paper.path())) {
+      const std::string file = entry.path().filename().string();
+      if (comes_and_goes(file) || file == "README.md") continue;
+      if (entry.is_directory() || entry.path().extension() != ".json") refuse_stray(entry.path());
+      const std::string table = entry.path().stem().string();
+      check_part_of_name(entry.path(), table);
+      files.push_back({name, name + "." + table, entry.path().string()});
+    }
   }
   std::sort(files.begin(), files.end(),
             [](const TableFile& a, const TableFile& b) { return a.path < b.path; });

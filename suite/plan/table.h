@@ -87,7 +87,9 @@ Table read_table(const std::string& file, const Json& sizes);
 struct TableFile {
   std::string paper, name, path;  // name: "angpt.convergence"
 };
-/// The files of all tables below `folder`, sorted by paper and name, none of them read.
+/// The files of all tables below `folder`, sorted by paper and name, none of them read. Throws
+/// UserError on a paper or table whose name cannot be part of a run's, and on a stray file or
+/// folder.
 std::vector<TableFile> table_files(const std::string& folder);
 
 /// Every table below `folder` (suite/tables), sorted by paper and name. `only`: "" for all, "angpt"

@@ -1,4 +1,6 @@
 // Every slip in a table file is an error of `normbench plan`, with file and path.
+#include <filesystem>
+
 #include "suite/plan/testing/small_table.h"
 
 namespace normbench {
@@ -124,6 +126,45 @@ TEST_F(TableChecks, ANameIsOneWordOfACommandLineAndOfAFile) {
     table["arms"][name] = table["arms"]["a"];
     EXPECT_NO_THROW(read(table)) << name;
   }
+}
+
+TEST_F(TableChecks, ABudgetHasOneSpelling) {
+  for (const char* key : {"01280", "+1280", " 1280", "1280.0", "0", "-1280", ""})
+    expect_refusal(kSetting + "/sweep/grid/a", {{"1280", {0.1}}, {key, {0.2}}},
+                   "not a token budget");
+}
+
+TEST_F(TableChecks, PapersAndTablesHaveNamesThatARunCanBear) {
+  const testing::TemporaryFolder tables;
+  const auto refusal = [&](const std::string& file) -> std::string {
+    tables.file(file, "{}");
+    std::string message = "accepted";
+    try {
+      table_files(tables.path());
+    } catch (const UserError& e) {
+      message = e.what();
+    }
+    std::filesystem::remove_all(tables.path(file.substr(0, file.find('/'))));
+    return message;
+  };
+  for (const char* file : {"mine/x.y.json", "mine/bad name.json", "mine;x/t.json", "a.b/t.json",
+                           "-mine/t.json", "mine/-t.json"})
+    EXPECT_NE(refusal(file).find("not a name for a paper or a table"), std::string::npos)
+        << file << ": " << refusal(file);
+  for (const char* file : {"t.json", "Data.json", "notes.txt", "mine/deeper/t.json", "mine/t.JSON",
+                           "mine/t.jsn", "mine/t"})
+    EXPECT_NE(refusal(file).find("is no table"), std::string::npos)
+        << file << ": " << refusal(file);
+  for (const char* file : {"sizes.json", "data.json", "README.md", "mine/README.md", "mine/t.json",
+                           "mine/.t.json.swp", "mine/t.json~", "mine/t.json.tmp.17", ".cache/x"})
+    EXPECT_EQ(refusal(file), "accepted") << file;
+}
+
+TEST_F(TableChecks, AWholeNumberGivenForAFractionIsNoCount) {
+  EXPECT_NE(refusal_of_runs("/arms/a/optimizer_options", {{"warm_steps", 1'000'001}})
+                .find("at most 1000000"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of_runs("/arms/a/model_options", {{"late", 2'000'000}}), "accepted");
 }
 
 TEST_F(TableChecks, CountsWhoseProductOverflowsAreErrors) {

@@ -19,9 +19,9 @@ torch::ScalarType compute_type(const std::string& precision);
 /// Environment that LibTorch's libraries read when they start, and allocator settings of glibc.
 /// Sets what is missing and starts the program again when something was: call it first in main.
 /// Returns when all is in place.
-/// ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA: one instruction set, so that
-/// machines agree. CUBLAS_WORKSPACE_CONFIG: deterministic cuBLAS. OMP_NUM_THREADS: one thread, unless
-/// the configuration says otherwise.
+/// ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA: one instruction set, so
+/// that machines agree. CUBLAS_WORKSPACE_CONFIG: deterministic cuBLAS. OMP_NUM_THREADS: one thread,
+/// unless the configuration says otherwise.
 void restart_with_fixed_environment(int argc, char** argv);
 
 /// Deterministic algorithms, no TF32, no cuDNN search, threads as given; denormals are flushed

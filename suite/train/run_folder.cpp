@@ -43,7 +43,7 @@ std::string fault_of(const RunFolder& folder, const Json& manifest, const Json& 
 RunFolder::RunFolder(const std::string& runs, const std::string& run_id)
     : path_(runs + "/" + run_id) {
   make_folders(path_);
-  lock_ = std::make_unique<FileLock>(path_ + "/lock", /*wait=*/false, "run " + run_id);
+  lock_ = std::make_unique<FileLock>(path_ + "/lock", /*wait=*/true, "run " + run_id);
 }
 
 Json RunFolder::manifest() const {

@@ -16,7 +16,9 @@ namespace normbench {
 
 class RunFolder {
  public:
-  /// Creates and locks <runs>/<run_id>; throws UserError when another process trains this run.
+  /// Creates and locks <runs>/<run_id>; waits while another process trains this run (files.h), so
+  /// that two sessions of CTest at once train it once and both are green. What lies in the folder
+  /// must be looked at afterwards.
   RunFolder(const std::string& runs, const std::string& run_id);
 
   const std::string& path() const { return path_; }

@@ -198,6 +198,13 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   std::string reason;
   if (reusable(folder, json, options.canary, &reason)) return RunResult::kReused;
   Training training(c);
+  // Before anything is written or trained: a probe that does not work costs and leaves nothing.
+  const Batch probed = slice.windows(0, std::min(c.micro_batch_sequences, slice.num_windows()));
+  Json probes_at_start;
+  if (!c.probes.empty())
+    probes_at_start =
+        probe_at_start(*training.model, *training.optimizer, c.probes, probed, training.device);
+
   const Json manifest =
       make_manifest(json, c, options, print, source, slice, training.num_parameters());
   // Half-finished work of another build, machine class or data is never continued: its bits would
@@ -215,13 +222,6 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     folder.clear();
   }
   folder.write_manifest(manifest);
-
-  // Before the first step, so that a probe that does not work costs no training.
-  const Batch probed = slice.windows(0, std::min(c.micro_batch_sequences, slice.num_windows()));
-  Json probes_at_start;
-  if (!c.probes.empty())
-    probes_at_start =
-        probe_at_start(*training.model, *training.optimizer, c.probes, probed, training.device);
 
   CheckpointProgress progress;
   if (const auto found = load_newest_checkpoint(folder.path(), run_id, folder.num_step_lines(),

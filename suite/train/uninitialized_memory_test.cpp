@@ -1,6 +1,6 @@
 // fix_arithmetic() leaves new tensors as memory holds them, for speed. That is right as long as
-// nothing reads what was never written; here new tensors are full of NaN, and the bits of a training
-// must stay what they are without.
+// nothing reads what was never written; here new tensors are full of NaN, and the bits of a
+// training must stay what they are without.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

@@ -33,9 +33,9 @@ inline Json registry_file() {
             {"scale", {{"above", 0}, {"most", 8}}}}}}},
         {"mixed",
          {{"source", ""}, {"options", {{"pattern", "AB"}, {"chunk", 64}, {"num_kv_heads", 0}}}}},
+        {"turned", {{"source", ""}, {"options", {{"rope_fraction", 1.0}}}}},
         {"experts",
-         {{"source", ""},
-          {"options", {{"pattern", "AB"}, {"num_experts", 4}, {"top_k", 2}}}}}}},
+         {{"source", ""}, {"options", {{"pattern", "AB"}, {"num_experts", 4}, {"top_k", 2}}}}}}},
       {"optimizers",
        {{"adamw", {{"source", ""}, {"options", {{"beta1", 0.9}, {"warm_steps", 10}}}}}}},
       {"schedules",
@@ -84,6 +84,16 @@ inline Json table_file() {
       {"not_tested", Json::array()}};
 }
 
+/// The table with a measurement in its smoke tier.
+inline Json measuring_table() {
+  Json table = table_file();
+  table["measurements"] = {
+      {"largest", {{"label", "L"}, {"task", "spectrum"}, {"options", {{"scale", 2}}}}}};
+  table["tiers"]["smoke"]["measurements"] = {
+      {"largest", {{"seeds", {0, 1}}, {"options", {{"width", 8}}}}}};
+  return table;
+}
+
 inline const std::string kSetting = "/tiers/smoke/settings/one";
 
 inline std::optional<DatasetIdentity> prepared(const std::string&) {
@@ -99,7 +109,7 @@ class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
     write_json(folder_ + "/sizes.json", sizes_file());
-    write_json(folder_ + "/registry.json", registry_file());
+    write_json(registry_, registry_file());
   }
 
   Table read(const Json& table, const std::string& name = "first") const {
@@ -123,12 +133,10 @@ class PlanTest : public ::testing::Test {
     }
   }
   std::vector<PlannedRun> runs(const Table& table, const DatasetLookup& lookup = prepared) const {
-    return expand(table, *table.tier("smoke"), read_sizes(folder_),
-                  Registry(folder_ + "/registry.json"), lookup);
+    return expand(table, *table.tier("smoke"), read_sizes(folder_), Registry(registry_), lookup);
   }
   Json resolve(const std::string& name, const Json& given) const {
-    return Registry(folder_ + "/registry.json")
-        .resolve("models", name, given, "table.json, at /arms/a");
+    return Registry(registry_).resolve("models", name, given, "table.json, at /arms/a");
   }
   std::string script(const std::vector<Table>& tables) const {
     std::vector<PlannedTier> tiers;
@@ -137,7 +145,8 @@ class PlanTest : public ::testing::Test {
   }
 
   const testing::TemporaryFolder temporary_;
-  const std::string folder_ = temporary_.path();
+  const std::string folder_ = temporary_.path("tables"),
+                    registry_ = temporary_.path("registry.json");
 };
 
 }  // namespace normbench::testing::small_table
