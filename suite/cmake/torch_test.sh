@@ -23,7 +23,7 @@ libtorch() {
 expect() {
   local name=$1 text=$2
   shift 2
-  env "$@" "${cmake}" -S "${scratch}/tree" -B "${scratch}/build" >"${scratch}/output" 2>&1 || true
+  env "$@" "${cmake}" -G Ninja -S "${scratch}/tree" -B "${scratch}/build" >"${scratch}/output" 2>&1 || true
   if [[ $(tr -s ' \n' ' ' <"${scratch}/output") != *"${text}"* ]]; then  # CMake breaks the lines of an error
     printf 'FAILED: %s: expected "%s"\n' "${name}" "${text}"
     cat "${scratch}/output"

@@ -231,8 +231,9 @@ TEST(SpeedUp, FlopsStandBesideTokens) {
   const Json ledger = judge_table(world.input, world.folder.path(), "");
   const std::string text = ledger_text(ledger);
   EXPECT_NE(text.find("in FLOPs: 0.7"), std::string::npos) << text;
-  EXPECT_NE(text.find("FLOPs of training on a token, relative to GPT+: GPT+ 1.00 (983 k), anGPT 2.00"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("FLOPs of training on a token, relative to GPT+: GPT+ 1.00 (983 k), anGPT 2.00"),
+      std::string::npos)
       << text;
 }
 

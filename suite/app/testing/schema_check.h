@@ -3,6 +3,7 @@
 // the two from drifting apart.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct SchemaFiles {
   bool required;        // false: a checkout may have none
 };
 const std::vector<SchemaFiles>& schema_files();
+
+/// For the names that CTest lists; GoogleTest would print the bytes, addresses among them.
+inline void PrintTo(const SchemaFiles& files, std::ostream* out) { *out << files.schema; }
 
 /// Checks every file that matches. A fault as well: no file although one is required, and a folder
 /// of the pattern that exists but holds none. `*checked`, if given, is increased by the number of
