@@ -15,7 +15,9 @@ namespace normbench {
 struct Olmo2Options {
   // From the paper: RMSNorm over the whole of q and k, before RoPE with base 5e5.
   AttentionOptions attention = {.qk_norm = "full", .rope_base = 5e5};
-  double norm_eps = 1e-6;  // added to the mean square; of q and k too
+  // Added to the mean square, of q and k too. As in the released model (allenai/OLMo,
+  // configs/official-1124/OLMo2-7B-stage1.yaml); 1e-5 is the default of its port to transformers.
+  double norm_eps = 1e-6;
   // Standard deviation of every weight, at every depth. literal: 0.02, the paper's; scaled:
   // 0.64 / sqrt(D), which is 0.02 at D = 1024.
   std::string init = "scaled";
