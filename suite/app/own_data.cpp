@@ -2,6 +2,7 @@
 
 #include "suite/base/log.h"
 #include "suite/base/names.h"
+#include "suite/judge/text.h"
 
 namespace normbench {
 
@@ -26,9 +27,7 @@ std::vector<DatasetToBring> datasets_to_bring(const Project& project) {
 std::string wanted_by(const DatasetToBring& dataset) {
   std::string text;
   for (const auto& [tier, tables] : dataset.tables) {
-    std::string names;
-    for (const auto& table : tables) names += (names.empty() ? "" : ", ") + table;
-    text += (text.empty() ? "" : "; ") + tier + ": " + names;
+    text += (text.empty() ? "" : "; ") + tier + ": " + join({tables.begin(), tables.end()}, ", ");
   }
   return text;
 }

@@ -26,8 +26,8 @@ void restart_with_fixed_environment(int argc, char** argv);
 
 /// Deterministic algorithms, no TF32, no cuDNN search, threads as given; denormals are flushed
 /// (they cost ten times the time and no loss depends on them). ATen's habit of filling every new
-/// tensor with NaN under deterministic algorithms is off: it costs some 4 % of a step, and a test
-/// (train_test.cpp) that turns it on shows that no architecture reads such memory.
+/// tensor with NaN under deterministic algorithms is off: it costs 2 to 5 % of a step, and a test
+/// that turns it on (uninitialized_memory_test.cpp) shows that nothing reads such memory.
 void fix_arithmetic(int64_t threads);
 
 }  // namespace normbench
