@@ -12,6 +12,7 @@
 #include "suite/base/log.h"
 #include "suite/base/names.h"
 #include "suite/base/options.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {
@@ -136,10 +137,6 @@ Json expected_json(const Sidecar& s) {
           {"train_tokens", s.train.tokens},       {"validation_tokens", s.validation.tokens},
           {"train_digest", s.train.digest},       {"validation_digest", s.validation.digest},
           {"bytes_per_token", s.bytes_per_token}, {"unigram_entropy_nats", s.unigram_entropy_nats}};
-}
-
-std::string documents(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " document" : " documents");
 }
 
 /// With so many documents one in a hundred preparations has none on the smaller side.
@@ -273,8 +270,9 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
   s.text_digest = facts.digest;
   if (s.train.documents == 0 || s.validation.documents == 0)
     throw UserError({.what = "a split of the data set \"" + spec.name + "\" is empty",
-                     .found = documents(s.train.documents) + " for training, " +
-                              std::to_string(s.validation.documents) + " for validation",
+                     .found = count_text(static_cast<size_t>(s.train.documents), "document") +
+                              " for training, " + std::to_string(s.validation.documents) +
+                              " for validation",
                      .todo = todo_for_empty_split(spec)});
   compare_text(spec, s);
 

@@ -120,10 +120,10 @@ TEST(ReadyMade, AVocabularyIsOneThatTheTokensCanHave) {
   ReadyMade wide{
       .name = "wide", .format = "megatron", .files = {f.path() + "/m"}, .validation_share = 0.5};
   expect_words(user_error_of([&] { prepare_ready_made(wide, {.cache_folder = f.path()}); }),
-               {"m.bin, byte 4", "4294967294", "0 to 1048575"});
+               {"m.bin, byte 4", "4294967294", "0 to 999999"});
   wide.vocabulary = kMostVocabulary + 1;
   expect_words(user_error_of([&] { prepare_ready_made(wide, {.cache_folder = f.path()}); }),
-               {"at most 1048576"});
+               {"at most 1000000"});
 }
 
 TEST(ReadyMade, NanoGptFoldersAreReadAsTheyAre) {

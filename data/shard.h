@@ -24,8 +24,8 @@ constexpr int32_t kShardMagic16 = 20240520, kShardVersion16 = 1;
 constexpr int32_t kShardMagic32 = 20240801, kShardVersion32 = 7;
 /// Ids below this fit into uint16.
 constexpr int64_t kVocabulary16 = 65536;
-/// More than any tokeniser has.
-constexpr int64_t kMostVocabulary = 1 << 20;
+/// More than any tokeniser has, and the most that a model takes (suite/base/limits.h).
+constexpr int64_t kMostVocabulary = 1'000'000;
 
 /// A file mapped read-only into memory. Throws UserError when it cannot be opened.
 class MappedFile {

@@ -5,6 +5,7 @@
 #include "data/batches.h"
 #include "data/sidecar.h"
 #include "suite/base/errors.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {
@@ -76,14 +77,13 @@ std::unique_ptr<TokenSource> open_dataset(const std::string& name,
                                           const std::string& cache_folder) {
   const std::string folder = dataset_folder(cache_folder, name);
   Sidecar sidecar = read_sidecar(cache_folder, name);
-  std::string found;
+  std::vector<std::string> found;
   for (const auto& file : sidecar.files)
-    for (const auto& damage : damages(folder, file, /*thorough=*/false))
-      found += (found.empty() ? "" : "; ") + damage;
+    for (const auto& damage : damages(folder, file, /*thorough=*/false)) found.push_back(damage);
   if (!found.empty())
     throw UserError({.what = "the data set \"" + name + "\" is damaged",
                      .where = folder,
-                     .found = found,
+                     .found = join(found, "; "),
                      .todo = prepare_again(name, sidecar.spec)});
   return std::make_unique<PreparedSource>(folder, std::move(sidecar));
 }

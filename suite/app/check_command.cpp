@@ -9,9 +9,9 @@
 #include "suite/app/required.h"
 #include "suite/base/log.h"
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -83,10 +83,10 @@ TEST(CommandLine, AWholeNumberHasTwoEndsAndOneSpelling) {
     expect_error(run_program({NORMBENCH_PROGRAMS "/normbench-worker", "throughput", "--config",
                               "{}", "--steps", steps}),
                  2, refusal("--steps", steps, "1000000"));
-  for (const char* vocabulary : {"0", "-1", "1048577", "99999999999999999999"})
+  for (const char* vocabulary : {"0", "-1", "1000001", "99999999999999999999"})
     expect_error(normbench({"data", "prepare", "--name", "mine", "--text", "a.txt", "--vocabulary",
                             vocabulary}),
-                 2, refusal("--vocabulary", vocabulary, "1048576"));
+                 2, refusal("--vocabulary", vocabulary, "1000000"));
 }
 
 TEST(CommandLine, ThePlanKeepsTheHoursOfACoreAndOfAGpuApart) {

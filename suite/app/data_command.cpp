@@ -12,6 +12,7 @@
 #include "suite/app/required.h"
 #include "suite/base/log.h"
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {
@@ -171,11 +172,11 @@ void look_at_own(const std::string& name, const PrepareOptions& prepare) {
 
 int say_missing(const std::vector<DatasetToBring>& missing, bool selected) {
   if (is_required("data")) {
-    std::string names;
-    for (const auto& dataset : missing) names += (names.empty() ? "" : ", ") + dataset.name;
+    std::vector<std::string> names;
+    for (const auto& dataset : missing) names.push_back(dataset.name);
     throw MachineError({.what = "data sets are required that are yours to bring",
                         .where = "NORMBENCH_REQUIRE",
-                        .found = names,
+                        .found = join(names, ", "),
                         .todo = how_to_bring()});
   }
   for (const auto& dataset : missing)
@@ -186,7 +187,7 @@ int say_missing(const std::vector<DatasetToBring>& missing, bool selected) {
 }
 
 /// "-" for what is not known.
-std::string count_text(int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
+std::string or_dash(int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
 
 struct Row {
   std::string name, corpus;
@@ -199,8 +200,8 @@ void print(const Row& row) {
   char bytes[32] = "-";
   if (row.bytes_per_token > 0) std::snprintf(bytes, sizeof bytes, "%.3f", row.bytes_per_token);
   std::printf("%-18s %-10s %10s %14s %12s %9s  %-9s %s\n", row.name.c_str(), row.corpus.c_str(),
-              count_text(row.vocabulary).c_str(), count_text(row.train).c_str(),
-              count_text(row.validation).c_str(), bytes, row.prepared.c_str(), row.license.c_str());
+              or_dash(row.vocabulary).c_str(), or_dash(row.train).c_str(),
+              or_dash(row.validation).c_str(), bytes, row.prepared.c_str(), row.license.c_str());
 }
 
 /// The sidecar's own numbers. "differs": from the digests of data.json, by another SentencePiece

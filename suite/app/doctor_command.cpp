@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "suite/app/required.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {
@@ -30,11 +31,10 @@ std::string missing_instructions() {
   const std::string flags = " " + cpu_line("flags") + " ";
   if (flags.size() <= 2)
     return "";  // not x86: the kernels are compiled for the machine's base level
-  std::string missing;
+  std::vector<std::string> missing;
   for (const char* flag : {"avx2", "bmi2", "f16c", "fma", "movbe"})
-    if (flags.find(std::string(" ") + flag + " ") == std::string::npos)
-      missing += std::string(missing.empty() ? "" : ", ") + flag;
-  return missing;
+    if (flags.find(std::string(" ") + flag + " ") == std::string::npos) missing.emplace_back(flag);
+  return join(missing, ", ");
 }
 
 /// One line about what a run or a report needs.
@@ -80,10 +80,10 @@ std::vector<Line> needed(const Project& project, double memory_gib, double free_
 }
 
 std::string missing_names(const std::vector<Line>& lines) {
-  std::string missing;
+  std::vector<std::string> missing;
   for (const auto& line : lines)
-    if (!line.good) missing += (missing.empty() ? "" : ", ") + line.what;
-  return missing;
+    if (!line.good) missing.push_back(line.what);
+  return join(missing, ", ");
 }
 
 bool program_present(const char* name) {

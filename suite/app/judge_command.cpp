@@ -16,12 +16,12 @@
 #include "suite/app/doctor_command.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
+#include "suite/base/text.h"
 #include "suite/judge/baseline.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"
 #include "suite/judge/sweep.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "suite/base/log.h"
 #include "suite/base/names.h"
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 

@@ -10,6 +10,7 @@
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 #include "suite/judge/statistics.h"
 
 namespace normbench {
@@ -82,7 +83,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
   std::set<std::string> waited_for;
   for (const auto& planned : plan.tiers()) {
     int done = 0, published = 0, measured_runs = 0, guessed = 0;
-    std::map<std::string, int> waiting;  // [data set]
+    std::map<std::string, size_t> waiting;  // [data set]
     double left = 0;
     for (const auto& run : planned.runs) {
       const std::string state = state_of(project, run, estimate);
@@ -110,8 +111,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
     fmt::print("\n");
     for (const auto& [dataset, runs] : waiting) {
       fmt::print("    {} wait{} for the data set {}, which is not prepared\n",
-                 runs == 1 ? "1 run" : std::to_string(runs) + " runs", runs == 1 ? "s" : "",
-                 dataset);
+                 count_text(runs, "run"), runs == 1 ? "s" : "", dataset);
       waited_for.insert(dataset);
     }
     print_power(planned);

@@ -9,6 +9,7 @@
 #include "suite/app/canaries.h"
 #include "suite/base/files.h"
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/record.h"
 
@@ -55,11 +56,9 @@ Selection select(const JudgeInput& input, const std::string& own, const std::str
 
 void refuse_unusable(const std::vector<std::string>& unusable) {
   if (unusable.empty()) return;
-  std::string all;
-  for (const auto& line : unusable) all += (all.empty() ? "" : "\n            ") + line;
   throw UserError({.what = fmt::format("nothing is published: {} of the records cannot be believed",
                                        unusable.size()),
-                   .found = all,
+                   .found = join(unusable, "\n            "),
                    .expected = "records that are whole and of this build, or absent",
                    .todo = "normbench run NAME trains one anew; or remove its folder"});
 }

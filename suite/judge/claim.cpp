@@ -4,8 +4,8 @@
 #include <set>
 
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 
 #include "suite/base/files.h"
+#include "suite/base/text.h"
 #include "suite/judge/baseline.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/gate_noise.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/statistics.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 std::vector<double> committed_losses(const Json& group_values) {

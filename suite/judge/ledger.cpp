@@ -6,12 +6,12 @@
 #include <set>
 
 #include "suite/base/names.h"
+#include "suite/base/text.h"
 #include "suite/judge/baseline.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/ledger_probes.h"
 #include "suite/judge/stable_rate.h"
 #include "suite/judge/step_time.h"
-#include "suite/judge/text.h"
 #include "suite/judge/token_ratio.h"
 
 namespace normbench {

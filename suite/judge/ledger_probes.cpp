@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "suite/base/text.h"
 #include "suite/judge/statistics.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "suite/base/text.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/testing/synthetic.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

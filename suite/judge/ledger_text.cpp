@@ -3,10 +3,10 @@
 #include <cctype>
 #include <set>
 
+#include "suite/base/text.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/ledger_probes.h"
 #include "suite/judge/ledger_words.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

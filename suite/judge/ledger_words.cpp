@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "suite/base/text.h"
 #include "suite/judge/statistics.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 

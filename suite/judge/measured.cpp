@@ -1,7 +1,7 @@
 #include "suite/judge/measured.h"
 
 #include "suite/base/names.h"
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
+#include "suite/base/text.h"
 #include "suite/judge/ledger_words.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "suite/base/files.h"
 #include "suite/base/log.h"
+#include "suite/base/text.h"
 #include "suite/judge/ledger_probes.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/plots.h"
 #include "suite/judge/report_page.h"  // made by CMake from report_page.html
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

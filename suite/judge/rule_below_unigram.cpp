@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <map>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

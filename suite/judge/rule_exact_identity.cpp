@@ -4,9 +4,9 @@
 // No interval: an identity holds for each draw or does not hold.
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 

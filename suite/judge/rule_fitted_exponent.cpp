@@ -4,10 +4,10 @@
 // Against the published exponent +- tolerance: outcome.h, decide_within.
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
 #include "suite/judge/power_law.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 

@@ -17,9 +17,9 @@
 #include <map>
 #include <set>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/stable_rate.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/ledger_words.h"
 #include "suite/judge/report.h"
 #include "suite/judge/testing/world.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

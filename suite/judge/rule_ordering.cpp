@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/paired.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -12,10 +12,10 @@
 #include <map>
 #include <set>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
 #include "suite/judge/power_law.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -18,9 +18,9 @@
 #include <cmath>
 #include <map>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/power_law.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

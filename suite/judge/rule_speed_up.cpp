@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/loss_curve.h"
 #include "suite/judge/paired.h"
 #include "suite/judge/paper_estimator.h"
-#include "suite/judge/text.h"
 #include "suite/judge/token_ratio.h"
 
 namespace normbench {

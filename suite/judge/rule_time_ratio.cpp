@@ -15,11 +15,11 @@
 #include <cmath>
 #include <map>
 
+#include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"
 #include "suite/judge/paired.h"
 #include "suite/judge/step_time.h"
-#include "suite/judge/text.h"
 
 namespace normbench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "suite/base/names.h"
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 namespace {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "suite/base/text.h"
+
 namespace normbench {
 namespace {
 
@@ -25,9 +27,7 @@ constexpr int kCheckTimeout = 900;
 std::string quoted(const std::string& text) { return "[==[" + text + "]==]"; }
 
 std::string joined(const std::set<std::string>& values) {
-  std::string all;
-  for (const auto& value : values) all += (all.empty() ? "" : ";") + value;
-  return all;
+  return join({values.begin(), values.end()}, ";");
 }
 
 std::string render(const Test& test, const std::string& program, const std::string& root) {

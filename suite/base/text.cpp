@@ -1,4 +1,4 @@
-#include "suite/judge/text.h"
+#include "suite/base/text.h"
 
 #include <array>
 #include <cmath>
@@ -30,14 +30,14 @@ std::string plain_text(double value) {
 }
 
 std::string tokens_text(double tokens) {
-  double scaled = tokens;
+  double scaled = round_to(tokens, 3);  // first, so that 999,950 is "1.00 M" and not "1000 k"
   std::string unit;
   for (const char* next : {" k", " M", " B"}) {
     if (scaled < 1000) break;
     scaled /= 1000;
     unit = next;
   }
-  if (unit.empty()) return fixed(tokens, 0);
+  if (unit.empty()) return fixed(scaled, 0);
   return fixed(scaled, scaled < 10 ? 2 : scaled < 100 ? 1 : 0) + unit;
 }
 
