@@ -159,7 +159,7 @@ preset="$(suite/bootstrap.sh --print-preset)"
 readonly preset
 readonly bin="build/${preset}/bin"
 
-expected="all of it, about 10 min on two cores; seconds when ccache knows the sources"
+expected="all of it, 10 to 20 min on two cores; seconds when ccache knows the sources"
 [[ -x ${bin}/normbench ]] && expected="what changed; seconds if nothing did"
 step "Build, preset ${preset}, ${compilers} compilers at a time" "${expected}" build
 
@@ -185,10 +185,10 @@ if [[ ${dry_run} == no ]]; then
   fi
 fi
 
-step "Prepare the data" "about 2 min the first time, else seconds" "${bin}/normbench" data prepare "${selection[@]}"
+step "Prepare the data" "half a minute the first time, else seconds" "${bin}/normbench" data prepare "${selection[@]}"
 
 if [[ ${mode} == test ]]; then
-  printf '\n== Test, %s at a time (up to 15 min on two cores; runs that are recorded are not repeated)\n' "${jobs}"
+  printf '\n== Test, %s at a time (5 to 10 min on two cores; runs that are recorded are not repeated)\n' "${jobs}"
   if [[ ${dry_run} == yes ]]; then
     printf '   would run: ctest %s\n' "${ctest_arguments[*]}"
     exit 0

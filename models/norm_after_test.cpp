@@ -67,7 +67,7 @@ auto psi_of(const Parameters& p, const Place& f, int64_t layer) {
   };
 }
 
-/// Logits of (1) to (5) in simplegpt.h (shared/spec/simplegpt.md, 1.2 and 1.3).
+/// Logits of (1) to (5) in simplegpt.h, written once more in plain ATen.
 Tensor simplegpt(const Parameters& p, const Place& f) {
   auto h = p.at("embed.weight").index({small_tokens(5)});
   for (int64_t layer = 0; layer < kSmall.num_layers; ++layer) {

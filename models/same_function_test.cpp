@@ -92,8 +92,8 @@ double logits_apart(Model& a, Model& b) {
   return (a.logits(small_tokens(5)) - b.logits(small_tokens(5))).abs().max().item<double>();
 }
 
-// Truth: spec/corrections.md, nGPT no. 2: on unit rows the three agree but for the gradient along a
-// row of E_in, and off the sphere they are three functions.
+// On unit rows the three agree but for the gradient along a row of E_in, and off the sphere they
+// are three functions.
 TEST(Ngpt, WhereTheStreamIsNormalisedIsSeenOnlyAlongARowOfTheEmbedding) {
   const std::pair<std::string, std::string> pairs[] = {
       {"code", "none"}, {"code", "entry"}, {"none", "entry"}};
@@ -134,7 +134,7 @@ void scale(Model& model, const std::string& name, double by) {
   parameters_of(model).at(name).mul_(by);
 }
 
-// Truth: spec/corrections.md, anGPT no. 8. s_q and s_k enter through their product alone.
+// s_q and s_k enter through their product alone.
 TEST(Ngpt, OfTable1HasTheLogitsOfThePublishedCode) {
   const auto published = unit_ngpt({{"rope_pairs", "half"}});
   /// Table 1 with the weights of the published code, and s_q s_k = s_qk^2.

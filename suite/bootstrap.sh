@@ -142,7 +142,7 @@ install_packages() {
     say "1. System packages: all ${#wanted[@]} are there."
     return
   fi
-  say "1. System packages: ${#missing[@]} of ${#wanted[@]} are missing; up to 250 MB to fetch, 1 GB on disk, about 1 min:"
+  say "1. System packages: ${#missing[@]} of ${#wanted[@]} are missing; up to 250 MB to fetch, 1 GB on disk, 1 to 3 min:"
   say "   ${missing[*]}" | fold -s -w 118 | sed '2,$s/^/   /'
   if [[ ${dry_run} == yes ]]; then
     say "   would run: apt-get update && apt-get install --no-install-recommends (as root)"

@@ -52,10 +52,10 @@ void check_names(const JudgeInput& input, const std::string& arm, const std::str
                      .expected = metrics.empty() ? "no check of it" : join(metrics, " or ")});
 }
 
-int exit_code(const CheckResult& result, const PlannedTier& planned) {
-  if (result.color == CheckResult::Color::kNotRun) refuse_to_skip(planned);
+int exit_code(const Project& project, const CheckResult& result, const PlannedTier& planned) {
+  if (result.color == CheckResult::Color::kNotRun) refuse_to_skip(project, planned);
   std::cout << result.text << "\n";
-  if (planned.tier->device == "cuda" && !gpu_present())
+  if (planned.tier->device == "cuda" && !why_no_gpu(project).empty())
     std::cout << "  (Without a GPU nobody can say here whether the records are of this build.)\n";
   if (result.color == CheckResult::Color::kNotRun) return kExitSkipped;
   return result.green() ? kExitOk : kExitCheckRed;
@@ -81,22 +81,24 @@ std::string no_baseline_text(const Project& project, const PlannedTier& planned)
 /// Why a regression check has nothing to compare; empty when it has.
 std::string nothing_to_compare(const Project& project, const PlannedTier& planned,
                                const std::string& runs_folder) {
-  if (planned.tier->device == "cuda" && !gpu_present() && !any_record(planned, runs_folder))
-    return "there is neither a GPU nor a record of tier " + planned.tier->name + " here";
+  if (const std::string why = why_no_gpu(project);
+      planned.tier->device == "cuda" && !why.empty() && !any_record(planned, runs_folder))
+    return why + ", and there is no record of tier " + planned.tier->name + " here";
   return no_baseline_text(project, planned);
 }
 
 }  // namespace
 
-void refuse_to_skip(const PlannedTier& planned) {
-  if (is_required("gpu") && planned.tier->device == "cuda" && !gpu_present())
-    throw MachineError({.what = "a GPU is required and there is none",
+void refuse_to_skip(const Project& project, const PlannedTier& planned) {
+  if (const std::string why = why_no_gpu(project);
+      is_required("gpu") && planned.tier->device == "cuda" && !why.empty())
+    throw MachineError({.what = "a GPU is required: " + why,
                         .where = "NORMBENCH_REQUIRE",
                         .todo = "check the driver (nvidia-smi)"});
   if (!is_required("data")) return;
   for (const auto& run : planned.runs)
     if (run.run_id.empty())
-      throw UserError(
+      throw MachineError(
           {.what = "a data set is required and not prepared",
            .where = "NORMBENCH_REQUIRE",
            .found = "no " + run.dataset,
@@ -109,7 +111,7 @@ int check_command(const Project& project, const PlannedTier& planned, const Judg
   if (!arm.empty()) {
     check_names(claims_input(project, planned), arm, request.metric);
     if (const auto why = nothing_to_compare(project, planned, runs); !why.empty()) {
-      refuse_to_skip(planned);
+      refuse_to_skip(project, planned);
       std::cout << "skipped: " << why << "\n";
       return kExitSkipped;
     }
@@ -120,8 +122,9 @@ int check_command(const Project& project, const PlannedTier& planned, const Judg
     return (!of_one_arm || run.arm == arm) && has_record(run, runs);
   });
   const JudgeInput input = judge_input(project, planned);
-  if (arm.empty()) return exit_code(check_claim(input, runs, request.claim), planned);
-  return exit_code(check_regression(input, runs, baseline_path(input, project.baselines()), arm,
+  if (arm.empty()) return exit_code(project, check_claim(input, runs, request.claim), planned);
+  return exit_code(project,
+                   check_regression(input, runs, baseline_path(input, project.baselines()), arm,
                                     request.metric, family_of_tier(project, input.tier)),
                    planned);
 }

@@ -11,8 +11,8 @@ namespace normbench {
 /// the smoke tier, no baseline.
 int check_command(const Project& project, const PlannedTier& planned, const JudgeCommand& request);
 
-/// Called where a tier would be skipped. Throws where $NORMBENCH_REQUIRE (required.h) asks for what
-/// is missing: MachineError for the GPU of a GPU tier, UserError for a data set.
-void refuse_to_skip(const PlannedTier& planned);
+/// Called where a tier would be skipped. Throws MachineError where $NORMBENCH_REQUIRE (required.h)
+/// asks for what is missing.
+void refuse_to_skip(const Project& project, const PlannedTier& planned);
 
 }  // namespace normbench

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "suite/app/required.h"
+#include "suite/base/names.h"
 #include "suite/base/text.h"
+#include "suite/plan/registry.h"
 
 namespace normbench {
 namespace {
@@ -99,7 +101,15 @@ bool program_present(const char* name) {
 
 }  // namespace
 
-bool gpu_present() { return fs::exists("/dev/nvidia0") || fs::exists("/dev/nvidiactl"); }
+std::string why_no_gpu(const Project& project) {
+  if (!fs::exists("/dev/nvidia0") && !fs::exists("/dev/nvidiactl"))
+    return "there is no NVIDIA GPU on this machine";
+  // Without a registry nothing was built, which is said elsewhere.
+  if (fs::exists(project.registry()) && !is_one_of("cuda", Registry(project.registry()).devices()))
+    return "this build has no code for the GPU: it wants the CUDA toolkit 13 with cuDNN 9 and NCCL "
+           "2, and ./run_all.sh again";
+  return "";
+}
 
 int doctor_command(const Project& project, const DoctorCommand& request) {
   if (!request.device.empty() && request.device != "cpu" && request.device != "cuda")
@@ -114,12 +124,13 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
                         .expected = "x86-64-v3 (about 2015 and later)"});
   }
   if (request.device == "cuda") {
-    if (gpu_present()) return kExitOk;
+    const std::string why = why_no_gpu(project);
+    if (why.empty()) return kExitOk;
     if (is_required("gpu"))
-      throw MachineError({.what = "a GPU is required and there is none",
+      throw MachineError({.what = "a GPU is required: " + why,
                           .where = "NORMBENCH_REQUIRE",
                           .todo = "check the driver (nvidia-smi)"});
-    fmt::print("skipped: there is no NVIDIA GPU on this machine\n");
+    fmt::print("skipped: {}\n", why);
     return kExitSkipped;
   }
 
@@ -137,11 +148,13 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
          "apt-get install gnuplot-nox"});
   print({"apt-get", program_present("apt-get"), "fetches the default corpora",
          "give the packages by hand: normbench data prepare --deb"});
-  print({"gpu", gpu_present(),
-         gpu_present() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here"});
+  const std::string why = why_no_gpu(project);
+  print(
+      {"gpu", why.empty(),
+       why.empty() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here: " + why});
   const std::string missing = missing_names(lines);
   if (missing.empty()) {
-    fmt::print("can run: {}\n", gpu_present() ? "smoke, cpu, gpu" : "smoke, cpu");
+    fmt::print("can run: {}\n", why.empty() ? "smoke, cpu, gpu, paper" : "smoke, cpu");
     return kExitOk;
   }
   fmt::print("can run: nothing, for want of: {}\n", missing);

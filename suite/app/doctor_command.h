@@ -13,7 +13,8 @@ struct DoctorCommand {
 /// when it can run nothing.
 int doctor_command(const Project& project, const DoctorCommand& request);
 
-/// Is there an NVIDIA device? Whether LibTorch can use it, the worker finds out.
-bool gpu_present();
+/// Why the tiers gpu and paper cannot run here; empty when they can, as far as can be said without
+/// LibTorch: there is an NVIDIA device, and this build has code for it.
+std::string why_no_gpu(const Project& project);
 
 }  // namespace normbench

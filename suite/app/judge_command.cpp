@@ -68,15 +68,15 @@ Ledgers ledgers(const Project& project, const Plan& plan, const std::string& run
 }
 
 /// Why this machine can train none of it; empty when it can.
-std::string why_not_here(const PlannedTier& planned) {
-  if (planned.tier->device == "cuda" && !gpu_present()) {
-    refuse_to_skip(planned);
-    return "there is no GPU for it on this machine";
+std::string why_not_here(const Project& project, const PlannedTier& planned) {
+  if (const std::string why = why_no_gpu(project); planned.tier->device == "cuda" && !why.empty()) {
+    refuse_to_skip(project, planned);
+    return why;
   }
   const bool has_data = std::any_of(planned.runs.begin(), planned.runs.end(),
                                     [](const PlannedRun& run) { return !run.run_id.empty(); });
   if (has_data) return "";
-  refuse_to_skip(planned);
+  refuse_to_skip(project, planned);
   return "its data sets are yours to bring (normbench data prepare --help)";
 }
 
@@ -86,7 +86,7 @@ int nothing_to_read(const Project& project, const Plan& plan, const std::string&
                     const std::string& missing, const std::string& does) {
   std::string text;
   for (const auto& planned : plan.tiers()) {
-    const std::string why = why_not_here(planned);
+    const std::string why = why_not_here(project, planned);
     if (why.empty()) {
       const std::string published =
           project.published(planned.table->paper, planned.table->name, planned.tier->name) +

@@ -24,7 +24,7 @@ TEST(Require, AClaimThatCannotBeAskedHereIsAnErrorInsteadOfASkip) {
                                           "ngpt.lgp", "--claim", "q1_helps"};
   EXPECT_EQ(checkout.normbench(claim).exit_code, 77);
   EXPECT_EQ(requiring("baseline", checkout, claim).exit_code, 77) << "a claim has no baseline";
-  expect_error(requiring("data", checkout, claim), 2, "a data set is required and not prepared");
+  expect_error(requiring("data", checkout, claim), 3, "a data set is required and not prepared");
   // Of a tier whose data sets are committed nothing is missing but the runs.
   EXPECT_EQ(requiring("gpu,data,baseline", checkout,
                       {"judge", "--tier", "cpu", "--only", "ngpt.lgp", "--claim", "q1_helps"})
@@ -33,14 +33,14 @@ TEST(Require, AClaimThatCannotBeAskedHereIsAnErrorInsteadOfASkip) {
   if (std::filesystem::exists("/dev/nvidia0") || std::filesystem::exists("/dev/nvidiactl"))
     GTEST_SKIP() << "there is a GPU here";
   expect_error(requiring("gpu,data,baseline", checkout, claim), 3,
-               "a GPU is required and there is none");
+               "a GPU is required: there is no NVIDIA GPU");
 }
 
 TEST(Require, ALedgerThatIsSkippedForItsDataIsAnErrorToo) {
   const Checkout checkout;
   const std::vector<std::string> judge = {"judge", "--tier", "gpu", "--only", "ngpt.lgp"};
   EXPECT_EQ(checkout.normbench(judge).exit_code, 77);
-  expect_error(requiring("data", checkout, judge), 2, "a data set is required and not prepared");
+  expect_error(requiring("data", checkout, judge), 3, "a data set is required and not prepared");
 }
 
 TEST(Runs, AFolderThatIsNoneIsNamed) {

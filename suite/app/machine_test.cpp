@@ -51,6 +51,33 @@ TEST(Machine, TheDoctorLooksAtTheDiskOfTheResults) {
   expect_wanting(checkout.normbench({"doctor"}), {"disk"});
 }
 
+TEST(Machine, AGpuHelpsOnlyABuildThatHasCodeForIt) {
+  const Checkout checkout;
+  const TemporaryFolder programs(TemporaryFolder::kDisk);
+  std::filesystem::copy_file(kProgram, programs.path("normbench"));
+  Json registry = read_json(std::string(NORMBENCH_PROGRAMS) + "/registry.json");
+  // A machine with the device file of a GPU, seen by this one program; /dev/shm stays, for the
+  // checkout may lie there.
+  const auto doctor = [&](const Json& devices) {
+    registry["devices"] = devices;
+    write_json(programs.path("registry.json"), registry);
+    return run_program(
+        {"/usr/bin/unshare", "-m", "sh", "-c",
+         "mkdir -p \"$1/dev\" && mount --rbind /dev \"$1/dev\" && mount -t tmpfs none /dev && "
+         "mkdir /dev/shm && mount --rbind \"$1/dev/shm\" /dev/shm && touch /dev/nvidia0 || exit "
+         "99; "
+         "exec \"$1/normbench\" --root \"$2\" doctor --device cuda",
+         "sh", programs.path(), checkout.path()});
+  };
+  const auto without = doctor({"cpu"});
+  if (without.exit_code == 99 || without.err.starts_with("unshare"))
+    GTEST_SKIP() << "mounting is not allowed here";
+  EXPECT_EQ(without.exit_code, 77) << without.out << without.err;
+  EXPECT_NE(without.out.find("no code for the GPU"), std::string::npos) << without.out;
+  const auto with = doctor(std::vector<std::string>{"cpu", "cuda"});
+  EXPECT_EQ(with.exit_code, 0) << with.out << with.err;
+}
+
 TEST(Machine, AFolderThatCannotBeUsedIsNamedWithWhatToDo) {
   const Checkout checkout;
   const std::string results = checkout.path() + "/results";

@@ -68,11 +68,13 @@ TEST(Records, AGpuTierWithoutGpuAndRecordsIsSkippedVisibly) {
   const auto check =
       checkout.normbench(regression_check("gpu", "angpt.convergence", "angpt", "validation_loss"));
   EXPECT_EQ(check.exit_code, 77) << check.err;
-  EXPECT_NE(check.out.find("neither a GPU nor a record"), std::string::npos) << check.out;
+  EXPECT_NE(check.out.find("no NVIDIA GPU on this machine, and there is no record"),
+            std::string::npos)
+      << check.out;
   for (const char* command : {"judge", "report"}) {
     const auto ledger = checkout.normbench({command, "--tier", "gpu", "--only", "angpt"});
     EXPECT_EQ(ledger.exit_code, 77) << ledger.err;
-    EXPECT_NE(ledger.out.find("no GPU for it on this machine"), std::string::npos) << ledger.out;
+    EXPECT_NE(ledger.out.find("no NVIDIA GPU on this machine"), std::string::npos) << ledger.out;
   }
 }
 

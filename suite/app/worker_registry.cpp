@@ -4,6 +4,7 @@
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "suite/measure/measure.h"
+#include "suite/train/device.h"
 #include "suite/train/probes.h"
 
 namespace normbench {
@@ -11,7 +12,8 @@ namespace normbench {
 void write_registry(const std::string& file) {
   Json json = {{"schema", "normbench-registry-1"}, {"models", Json::object()},
                {"optimizers", Json::object()},     {"schedules", Json::object()},
-               {"tasks", Json::object()},          {"probes", known_probes()}};
+               {"tasks", Json::object()},          {"probes", known_probes()},
+               {"devices", built_devices()}};
   for (const auto& entry : model_registry())
     json["models"][entry.name] = {{"source", entry.paper},
                                   {"options", entry.default_options},

@@ -82,10 +82,18 @@ TEST(Tuned, AGuessedRateIsUntunedWhateverItsSource) {
   EXPECT_EQ(name(world.verdict().outcome), "REPRODUCED");
 }
 
+/// Neither trials at this budget nor a rate for it.
+void forget_sweep(World& world, int64_t budget) {
+  std::erase_if(world.input.sweep_runs,
+                [&](const RunRef& run) { return run.token_budget == budget; });
+  for (auto& [arm, datasets] : world.input.peak_lr)
+    for (auto& [dataset, rates] : datasets)
+      std::erase_if(rates, [&](const auto& rate) { return rate.token_budget == budget; });
+}
+
 TEST(Tuned, RatesFarBeyondTheLongestSweepAreUntunedAndNearOnesAreNamed) {
   World world(with_ratio(1.4));
-  std::erase_if(world.input.sweep_runs,
-                [](const RunRef& run) { return run.token_budget == 8388608; });
+  forget_sweep(world, 8388608);
   const Verdict far = world.verdict();  // swept at 1 M, used up to 8 M
   EXPECT_EQ(name(far.outcome), "BASELINE_UNTUNED");
   EXPECT_NE(far.reason.find("serve 8 times the tokens"), std::string::npos) << far.reason;
@@ -93,13 +101,22 @@ TEST(Tuned, RatesFarBeyondTheLongestSweepAreUntunedAndNearOnesAreNamed) {
   twice.budgets = {1048576, 2097152};
   World near(twice);
   EXPECT_TRUE(near.verdict().notes.empty());
-  std::erase_if(near.input.sweep_runs,
-                [](const RunRef& run) { return run.token_budget == 2097152; });
+  forget_sweep(near, 2097152);
   const Verdict verdict = near.verdict();
   EXPECT_NE(name(verdict.outcome), "BASELINE_UNTUNED") << verdict.reason;
   ASSERT_EQ(verdict.notes.size(), 2u);  // one an arm
   EXPECT_NE(verdict.notes[0].find("up to 2 times the tokens"), std::string::npos)
       << verdict.notes[0];
+}
+
+TEST(Tuned, ARateAtABudgetWithoutASweepIsNoTunedOne) {
+  World world(with_ratio(1.4));
+  for (auto& [arm, datasets] : world.input.peak_lr)
+    for (auto& [dataset, rates] : datasets) rates.push_back({2097152, .004});
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "BASELINE_UNTUNED");
+  EXPECT_NE(verdict.reason.find("at 2.10 M tokens was never swept"), std::string::npos)
+      << verdict.reason;
 }
 
 TEST(Verdicts, AMissingRunIsNotRunAndIsNamed) {

@@ -70,14 +70,19 @@ std::vector<std::string> Drifts::faults(double alpha, size_t family) const {
   size_t i = 0;
   for (const auto& [of, drift] : drifts_) {
     if (!rejected[i++]) continue;
+    // Holm's step of this one: the smallest p is compared with alpha / family, the next with one
+    // less.
+    const auto smaller =
+        std::count_if(p_values.begin(), p_values.end(), [&](double p) { return p < drift.p(); });
+    const double step = alpha / static_cast<double>(family - static_cast<size_t>(smaller));
     const auto& [group, entry] = of;
-    faults.push_back(
-        group + ": the mean loss of " + count_text(drift.differences.size(), "seed") + " is " +
-        fixed(mean(drift.differences), 6) + " from the committed one, which is outside +-" +
-        fixed(drift.limit(alpha / static_cast<double>(family)), 6) +
-        " (t prediction interval; noise of the table's groups " + fixed(drift.noise.s, 6) +
-        " with " + std::to_string(drift.noise.df) + " degrees of freedom in class \"" + entry +
-        "\"; Holm over " + std::to_string(family) + " groups)");
+    faults.push_back(group + ": the mean loss of " + count_text(drift.differences.size(), "seed") +
+                     " is " + fixed(mean(drift.differences), 6) +
+                     " from the committed one, which is outside +-" + fixed(drift.limit(step), 6) +
+                     " (t prediction interval; noise of the table's groups " +
+                     fixed(drift.noise.s, 6) + " with " + std::to_string(drift.noise.df) +
+                     " degrees of freedom in class \"" + entry + "\"; Holm over " +
+                     std::to_string(family) + " groups)");
   }
   return faults;
 }

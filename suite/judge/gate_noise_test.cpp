@@ -83,6 +83,24 @@ std::vector<std::string> faults(const Json& now, const Json& committed, const st
   return drifts.faults(.05, groups_of_the_tier());
 }
 
+TEST(Drifts, TheLimitNamedIsThatOfHolmsStep) {
+  // Family 6, noise .1 with 10 degrees of freedom, two seeds against two: .3277 = .1 t(1 - .05 /
+  // 12) for the first, .3169 = .1 t(1 - .05 / 10) for the second, which .32 exceeds.
+  const double d = .1 * std::sqrt(5.0);  // eleven losses with a sum of squares of 10 (.1)^2
+  const Json committed = group({3, 3}),
+             entry = {
+                 {"arms",
+                  {{"a", {{"text", {{"1", group({3 + d, 3 - d, 3, 3, 3, 3, 3, 3, 3, 3, 3})}}}}}}}};
+  Drifts drifts;
+  for (const auto& [arm, difference] : {std::pair("a", .5), std::pair("b", .32)})
+    for (int seed = 0; seed < 2; ++seed)
+      ASSERT_EQ(drifts.add({"", "", arm, "text", 1}, difference, committed, "entry", entry), "");
+  const auto found = drifts.faults(.05, 6);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NE(found[0].find("outside +-0.32768"), std::string::npos) << found[0];
+  EXPECT_NE(found[1].find("outside +-0.3169"), std::string::npos) << found[1];
+}
+
 TEST(Drifts, TheTwoCommittedClassesAgreeAndAShiftOfOneGroupIsSeen) {
   const Json entries = read_json(kSmoke + "/angpt.convergence.json").at("entries");
   ASSERT_GE(entries.size(), 2u);

@@ -140,6 +140,7 @@ Json tuning_json(const Tuning& tuning) {
       trials.push_back({{"peak_lr", trial.peak_lr},
                         {"planned", trial.planned},
                         {"runs", trial.runs},
+                        {"run_ids", trial.run_ids},
                         {"diverged", trial.diverged},
                         {"loss", std::isfinite(trial.loss) ? Json(trial.loss) : Json()}});
     rows.push_back(
@@ -246,8 +247,11 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   for (auto& verdict : verdicts) {
     if (!verdict.p_value) continue;
     verdict.p_holm = adjusted[next++];
-    const bool shown =
-        verdict.outcome == Outcome::kReproduced || verdict.outcome == Outcome::kDirectionOnly;
+    // What a NOT_REPRODUCED rests on is "no effect" in some rules, and another bound in the others.
+    const bool two_sided = is_one_of(verdict.rule, {"speed_up", "loss_difference", "time_ratio"});
+    const bool shown = verdict.outcome == Outcome::kReproduced ||
+                       verdict.outcome == Outcome::kDirectionOnly ||
+                       (verdict.outcome == Outcome::kNotReproduced && two_sided);
     if (shown && *verdict.p_holm > input.alpha)
       verdict.notes.push_back(
           "asked alone it stands; among the " + count_text(p_values.size(), "verdict") +

@@ -34,8 +34,18 @@ TokensNeeded tokens_needed(const LossCurve& curve, double loss) {
   NORMBENCH_CHECK(!curve.tokens.empty() && curve.tokens.size() == curve.loss.size(),
                   "an empty ladder");
   NORMBENCH_CHECK(std::is_sorted(curve.loss.rbegin(), curve.loss.rend()), "the curve rises");
-  if (loss > curve.loss.front()) return {curve.tokens.front(), Bound::kAtMost};
-  if (loss < curve.loss.back()) return {curve.tokens.back(), Bound::kAtLeast};
+  // A flat end is one of pooled rungs, of which some lay beyond it: the bound is the rung that
+  // holds for all of them.
+  if (loss > curve.loss.front()) {
+    size_t i = 0;
+    while (i + 1 < curve.loss.size() && curve.loss[i + 1] == curve.loss.front()) ++i;
+    return {curve.tokens[i], Bound::kAtMost};
+  }
+  if (loss < curve.loss.back()) {
+    size_t i = curve.loss.size() - 1;
+    while (i > 0 && curve.loss[i - 1] == curve.loss.back()) --i;
+    return {curve.tokens[i], Bound::kAtLeast};
+  }
   // first: the first rung at or below `loss`; last: the last rung at or above it. They are equal on
   // a rung, swapped on a flat part.
   size_t first = 0, last = curve.loss.size() - 1;

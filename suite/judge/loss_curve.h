@@ -30,8 +30,8 @@ struct TokensNeeded {
 LossCurve never_rising(const LossCurve& curve, bool* pooled = nullptr);
 
 /// Solves curve(tokens) = loss with the curve joined linearly in (ln tokens, loss); where it is
-/// flat, the geometric middle of the flat part. Outside the ladder: its nearest end, as a bound;
-/// never extrapolated. The curve must not rise.
+/// flat, the geometric middle of the flat part. Outside the ladder: its nearest end, as a bound (of
+/// a flat end its inner rung); never extrapolated. The curve must not rise.
 TokensNeeded tokens_needed(const LossCurve& never_rising_curve, double loss);
 
 /// The same with the rungs joined by a smooth curve in (ln tokens, loss), see

@@ -34,6 +34,18 @@ TEST(LossCurve, OutsideTheLadderIsABoundAndNeverAnExtrapolation) {
   EXPECT_EQ(tokens_needed(kLadder, std::numeric_limits<double>::infinity()).bound, Bound::kAtMost);
 }
 
+TEST(LossCurve, BeyondAPooledEndTheBoundIsTheRungThatHoldsForAll) {
+  // 3.06 at 4 M and 3.08 at 8 M are pooled to 3.07. A loss of 3.065 lies above the run of 4 M.
+  const LossCurve end = never_rising({{1e6, 2e6, 4e6, 8e6}, {3.5, 3.27, 3.06, 3.08}});
+  const auto below = tokens_needed(end, 3.065);
+  EXPECT_EQ(below.bound, Bound::kAtLeast);
+  EXPECT_EQ(below.tokens, 4e6);
+  const LossCurve start = never_rising({{1e6, 2e6, 4e6}, {3.50, 3.52, 3.2}});
+  const auto above = tokens_needed(start, 3.515);
+  EXPECT_EQ(above.bound, Bound::kAtMost);
+  EXPECT_EQ(above.tokens, 2e6);
+}
+
 TEST(LossCurve, AFlatPartIsReadInItsGeometricMiddle) {
   EXPECT_NEAR(tokens_needed({{1e6, 2e6, 8e6, 9e6}, {3.5, 3.3, 3.3, 3.0}}, 3.3).tokens, 4e6, 1e-3);
 }

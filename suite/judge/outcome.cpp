@@ -82,16 +82,15 @@ void Effect::finish(double alpha) {
 Outcome decide_superiority(const Effect& effect, double claimed) {
   NORMBENCH_CHECK(claimed > 0, "claimed effect " + std::to_string(claimed));
   if (!effect.has_interval) return Outcome::kInconclusive;
-  const bool may_be_above = !effect.open() || (effect.equal_budget && effect.equal_budget->low > 0);
-  const bool may_be_below =
-      !effect.open() || (effect.equal_budget && effect.equal_budget->high < 0);
-  if (effect.interval.low > 0 && may_be_above)
+  const auto& losses = effect.equal_budget;
+  const bool above = effect.interval.low > 0 && (!effect.open() || (losses && losses->low > 0));
+  if (above)
     return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
-  // On the first rung of a ladder "worse" is "<= no effect", and n such bounds end at 0.
-  const bool below =
-      effect.bounded_above > 0 ? effect.interval.high <= 0 : effect.interval.high < 0;
-  if (below && may_be_below) return Outcome::kNotReproduced;
-  return Outcome::kInconclusive;
+  // On the first rung of a ladder "worse" is "<= no effect": such bounds say that the size is not
+  // the claimed one, and the losses say the direction.
+  const bool below = effect.open() ? losses && losses->high < 0 && effect.interval.high < claimed
+                                   : effect.interval.high < 0;
+  return below ? Outcome::kNotReproduced : Outcome::kInconclusive;
 }
 
 Outcome decide_within(const Interval& interval, double claimed, double tolerance) {
@@ -104,8 +103,20 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
 }
 
 std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha) {
-  if (effect.mean > 0 ? effect.bounded_above > 0 : effect.bounded_below > 0) return std::nullopt;
+  const auto is_open = [&](double mean) {
+    return mean > 0 ? effect.bounded_above > 0 : effect.bounded_below > 0;
+  };
   const int n = static_cast<int>(effect.values.size());
+  // Bounds have no spread of their own, so that as long as the losses leave the direction open, it
+  // is theirs that counts.
+  if (const auto& losses = effect.equal_budget_values;
+      effect.open() && losses.size() >= 2 && effect.equal_budget && effect.equal_budget->low <= 0 &&
+      effect.equal_budget->high >= 0) {
+    const double gain = normbench::mean(losses);
+    if (is_open(gain)) return std::nullopt;
+    return std::max(n + 1, pairs_needed(gain, sample_sd(losses), alpha));
+  }
+  if (is_open(effect.mean)) return std::nullopt;
   const int for_claim = pairs_needed(claimed, effect.s, alpha);
   if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed))
     return for_claim;

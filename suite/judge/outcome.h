@@ -36,8 +36,9 @@ struct Effect {
   int bounded_above = 0;       // pairs whose value is only "<= it"
   /// The difference of losses at equal budget, never censored, positive when the challenger is
   /// better: with censored pairs, the direction must stand on it (n equal bounds have no spread, so
-  /// their t interval would be too sure).
+  /// their t interval would be too sure). Its values, one a pair in which both runs ended.
   std::optional<Interval> equal_budget = {};
+  std::vector<double> equal_budget_values = {};
 
   double mean = 0, s = 0, p_value = 1;
   Interval of_values = {};    // t interval of `values`
@@ -53,8 +54,8 @@ struct Effect {
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
 ///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
 ///                   and their bounds do not reach it
-///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it": not above 0, while
-///                   the losses at equal budget lie below
+///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it": below `claimed`, while the
+///                   losses at equal budget lie below 0 (a bound of "<= no effect" cannot)
 ///   INCONCLUSIVE    it holds 0
 Outcome decide_superiority(const Effect& effect, double claimed);
 
@@ -66,9 +67,10 @@ Outcome decide_superiority(const Effect& effect, double claimed);
 Outcome decide_within(const Interval& interval, double claimed, double tolerance);
 
 /// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the
-/// measured one, is found with 80 % power; always more than there are. 1001 stands for "more than
-/// 1000". Empty where bounds or diverged runs open the end that would have to pass 0: no number of
-/// further pairs closes it.
+/// measured one, is found with 80 % power; always more than there are. With censored pairs: those
+/// with which the measured difference of losses at equal budget is found. 1001 stands for "more
+/// than 1000". Empty where bounds or diverged runs open the end that would have to pass 0: no
+/// number of further pairs closes it.
 std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {

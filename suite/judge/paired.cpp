@@ -116,6 +116,13 @@ std::string pairs_needed_text(std::optional<int> pairs) {
                        : "; " + std::to_string(*pairs) + " pairs would settle it with 80 % power";
 }
 
+void add_pairs_needed(std::vector<std::optional<int>>& needed, const Effect& gap, double alpha) {
+  if (gap.has_interval)
+    needed.push_back(more_pairs(gap, std::abs(gap.mean), alpha));
+  else if (gap.open())
+    needed.emplace_back();
+}
+
 std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed) {
   std::optional<int> most = 0;
   for (const auto& pairs : needed) {

@@ -60,6 +60,9 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 std::string nats_text(const Effect& effect);
 /// "; 12 pairs would settle it with 80 % power", or that none would.
 std::string pairs_needed_text(std::optional<int> pairs);
+/// Adds what settles this gap, of the measured size: nothing where diverged runs left no interval.
+/// Too few pairs of any kind add no entry.
+void add_pairs_needed(std::vector<std::optional<int>>& needed, const Effect& gap, double alpha);
 /// What settles the least settled of several effects: nothing where one cannot be settled.
 std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed);
 

@@ -141,8 +141,7 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
     measured += ": not both ends are settled";
     std::vector<std::optional<int>> needed;
     for (const Effect& side : {behind, ahead})
-      if (side.has_interval && !gap_holds(side))
-        needed.push_back(more_pairs(side, std::abs(side.mean), alpha));
+      if (!gap_holds(side)) add_pairs_needed(needed, side, alpha);
     if (!needed.empty()) {
       verdict.pairs_needed = most_pairs(needed);
       measured += pairs_needed_text(verdict.pairs_needed);

@@ -108,7 +108,9 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
   } else if (!growth.has_interval) {
     measured = verdict.statistics_say == Outcome::kInconclusive
                    ? "Fewer than 2 pairs of seeds have all losses, so there is no interval"
-                   : "Every run of one arm diverged, none of the other";
+                   : "At the first or the last of them every run of one arm diverged, none of the "
+                     "other; at the end the lead is " +
+                         nats_text(end);
   } else {
     verdict.estimate = growth.mean;
     if (std::isfinite(growth.interval.low)) verdict.low = growth.interval.low;
@@ -138,11 +140,12 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
         if (!gap_holds(growth))
           needed.push_back(
               more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha));
-        if (!gap_holds(end) && end.has_interval)
-          needed.push_back(more_pairs(end, std::abs(end.mean), alpha));
+        if (!gap_holds(end)) add_pairs_needed(needed, end, alpha);
         verdict.pairs_needed = most_pairs(needed);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
+        if (claim.value && growth.bounded_below == 0 && growth.of_values.high < claimed)
+          measured += ", though the paper's " + fixed(*claim.value, 3) + " is excluded";
         measured += pairs_needed_text(verdict.pairs_needed);
     }
   }

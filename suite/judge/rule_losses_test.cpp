@@ -93,6 +93,18 @@ TEST(Ordering, ADivergedRunLeavesNoPAndNoSmallestEffect) {
   EXPECT_FALSE(verdict.detectable.has_value());
 }
 
+TEST(Ordering, AGapThatDivergedRunsOpenIsSettledByNoNumberOfPairs) {
+  // gpt_plus and ngpt are level; of angpt, claimed to be best, one run of five ended.
+  auto options = three_arms();
+  options.token_ratio["ngpt"] = 1.02;
+  World world(options, [](const RunRef& run, double loss) {
+    return run.arm == "angpt" && !of_sweep(run) && run.seed != 3 ? INFINITY : loss;
+  });
+  const Verdict verdict = world.judge(order({"gpt_plus", "ngpt", "angpt"}));
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_FALSE(verdict.pairs_needed.has_value()) << verdict.reason;
+}
+
 TEST(Ordering, AMissingRunOfAMiddleArmIsNamed) {
   World world(three_arms());
   for (const auto& run : world.input.runs)
@@ -167,6 +179,12 @@ TEST(GapGrowth, APublishedGrowthMustBeReached) {
   EXPECT_EQ(name(world.judge(claim).outcome), "REPRODUCED");
   world.publish(.5, "nats");
   EXPECT_EQ(name(world.judge(claim).outcome), "DIRECTION_ONLY");
+  World stays = world_with_leads({{1048576, .1}, {2097152, .1}, {4194304, .1}, {8388608, .1}});
+  stays.publish(.5, "nats");
+  const Verdict open = stays.judge(claim);
+  EXPECT_EQ(name(open.outcome), "INCONCLUSIVE");
+  EXPECT_NE(open.reason.find("though the paper's 0.500 is excluded"), std::string::npos)
+      << open.reason;
 }
 
 TEST(GapGrowth, ADivergedChallengerAtTheEndForbidsIt) {
@@ -179,6 +197,17 @@ TEST(GapGrowth, ADivergedChallengerAtTheEndForbidsIt) {
   EXPECT_EQ(verdict.pairs, 4);
   EXPECT_FALSE(verdict.p_value.has_value());
   EXPECT_FALSE(verdict.detectable.has_value());
+}
+
+TEST(GapGrowth, AChallengerThatDivergedAtFirstIsSaidToHaveDivergedThere) {
+  World world(SyntheticOptions(), [](const RunRef& run, double loss) {
+    return run.arm == "angpt" && !of_sweep(run) && run.token_budget == 1048576 ? INFINITY : loss;
+  });
+  const Verdict verdict = world.judge(growth("validation"));
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("At the first or the last of them"), std::string::npos)
+      << verdict.reason;
+  EXPECT_NE(verdict.reason.find("at the end the lead is 0."), std::string::npos) << verdict.reason;
 }
 
 // Replaces the training loss of the longest runs: angpt is `at_end` below at the end, and at step i

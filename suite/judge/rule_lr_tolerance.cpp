@@ -24,6 +24,9 @@
 namespace normbench {
 namespace {
 
+// Rates are decimals and a ratio of two is not: .3 / .1 must reach 3.
+constexpr double kSlack = 1e-9;
+
 // All seeds at one budget.
 struct Ratio {
   double low = INFINITY, high = 0, log_sum = 0;
@@ -156,18 +159,18 @@ Verdict rule_lr_tolerance(const Claim& claim, const Evidence& evidence,
       measured += ", on a grid that does not hold the optimum.";
     } else if (last.n < 2) {
       measured += ": one seed alone decides nothing.";
-    } else if (low >= claimed) {
+    } else if (low >= claimed * (1 - kSlack)) {
       verdict.statistics_say = Outcome::kReproduced;
       measured += ", which reaches the paper's " + fixed(*claim.value, 2) + "x.";
-    } else if (low > 1 && high <= claimed) {
+    } else if (low > 1 + kSlack && high <= claimed * (1 + kSlack)) {
       verdict.statistics_say = Outcome::kDirectionOnly;
       measured += ": the direction holds, the paper's " + fixed(*claim.value, 2) + "x is outside.";
-    } else if (low > 1) {
+    } else if (low > 1 + kSlack) {
       measured +=
           ": the direction holds, the grid is too coarse or too short to tell whether the "
           "paper's " +
           fixed(*claim.value, 2) + "x is reached.";
-    } else if (high <= 1) {
+    } else if (high <= 1 + kSlack) {
       verdict.statistics_say = Outcome::kNotReproduced;
       measured += ", which excludes the claimed direction.";
     } else {

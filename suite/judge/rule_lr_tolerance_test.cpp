@@ -63,6 +63,29 @@ TEST(LrTolerance, ALimitEightTimesAsHighIsReproduced) {
   EXPECT_EQ(verdict.per_budget.size(), 2u);
 }
 
+TEST(LrTolerance, ThreeTenthsAreThreeTimesOneTenth) {
+  ASSERT_LT(.3 / .1, 3);
+  SyntheticOptions options;
+  options.grid = {.01, .03, .1, .3, 1};
+  options.budgets = {1048576, 2097152};
+  World world(options);
+  const auto first = world.input.sweep_runs;
+  for (RunRef run : first) {
+    run.seed = 102;
+    world.input.sweep_runs.push_back(testing::planned(run, "trial " + Json(run.peak_lr).dump()));
+  }
+  // The challenger is best at .1, bears .3 and breaks at 1; the reference is best at .03 and breaks
+  // at .1.
+  world.options.truth = [](const RunRef& run, double) {
+    const double best = run.arm == "angpt" ? .1 : .03;
+    if (run.peak_lr > (run.arm == "angpt" ? .5 : .05)) return 5.5;
+    return 3 + std::abs(std::log(run.peak_lr / best)) / 10;
+  };
+  testing::write_all(world.folder.path(), world.input, world.options);
+  const Verdict verdict = world.judge(tolerance(3, world));
+  EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+}
+
 TEST(LrTolerance, TheLedgerShowsTheLimitOfEveryArmOfTheSweep) {
   World world = world_with_limits(.064, .008);
   // A third arm that no claim names.

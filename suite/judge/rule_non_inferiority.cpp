@@ -125,9 +125,8 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
     if (!d.values.empty()) verdict.estimate = d.mean;
     if (std::isfinite(d.interval.low)) verdict.low = d.interval.low;
     if (std::isfinite(d.interval.high)) verdict.high = d.interval.high;
-    if (d.has_interval)
-      verdict.detectable = minimum_detectable_effect(d.s, static_cast<int>(d.values.size()), alpha);
     if (!open) {
+      verdict.detectable = minimum_detectable_effect(d.s, static_cast<int>(d.values.size()), alpha);
       verdict.p_value = 0;
       for (const auto& at : all)
         verdict.p_value = std::max(*verdict.p_value, p_of_margin(at.worse_by, margin));
@@ -144,13 +143,17 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
                  "; at the worst one, " + at_worst + ".";
     } else if (d.has_interval) {
       measured = "The interval does not exclude " + the_margin + ": " + at_worst;
-      // Pairs that a diverged run of the challenger opened stay open.
-      if (const int needed = pairs_needed(margin, d.s, alpha);
-          d.bounded_below == 0 && needed > verdict.pairs) {
-        verdict.pairs_needed = needed;
-        measured += needed > 1000 ? "; more than 1000 pairs would be needed"
-                                  : "; if the arms are equal, " + std::to_string(needed) +
-                                        " pairs would show it with 80 % power";
+      // Every budget has to pass, and pairs that a diverged run of the challenger opened stay open.
+      std::vector<std::optional<int>> needed;
+      for (const auto& [budget, of] : all)
+        needed.push_back(of.has_interval && of.bounded_below == 0
+                             ? std::optional(pairs_needed(margin, of.s, alpha))
+                             : std::nullopt);
+      if (const auto most = most_pairs(needed); most && *most > verdict.pairs) {
+        verdict.pairs_needed = most;
+        measured += *most > 1000 ? "; more than 1000 pairs would be needed"
+                                 : "; if the arms are equal, " + std::to_string(*most) +
+                                       " pairs would show it with 80 % power";
       }
       measured += ".";
     }

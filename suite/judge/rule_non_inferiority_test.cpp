@@ -50,7 +50,27 @@ TEST(NonInferiority, OneDivergedChallengerIsEnoughToDeny) {
   for (const auto& run : world.input.runs)
     if (run.arm == "angpt" && run.seed == 3 && run.token_budget == 2097152)
       testing::write_record(world.folder.path(), run, world.options, {.diverged = true});
-  EXPECT_EQ(name(world.verdict("parity").outcome), "INCONCLUSIVE");
+  const Verdict verdict = world.verdict("parity");
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE");
+  EXPECT_FALSE(verdict.detectable.has_value());  // it would be that of the others alone
+  EXPECT_FALSE(verdict.pairs_needed.has_value());
+}
+
+TEST(NonInferiority, ThePairsNeededAreThoseOfTheNoisiestBudget) {
+  // Far more noise at 2.1 M than at 8.4 M, where one arm is behind: which of the two budgets is
+  // shown hangs on the direction of the claim, the pairs do not.
+  World world(with_ratio(1.0), [](const RunRef& run, double loss) {
+    if (run.arm != "angpt" || run.seed == 101) return loss;
+    if (run.token_budget == 2097152) return loss + (run.seed % 2 == 0 ? .06 : -.05);
+    return run.token_budget == 8388608 ? loss + .018 : loss;
+  });
+  const Verdict there = world.verdict("parity");
+  std::swap(world.input.claims[1]["challenger"], world.input.claims[1]["reference"]);
+  const Verdict back = world.verdict("parity");
+  EXPECT_EQ(name(there.outcome), "INCONCLUSIVE") << there.reason;
+  EXPECT_EQ(name(back.outcome), "INCONCLUSIVE") << back.reason;
+  EXPECT_GT(there.pairs_needed.value_or(0), 5);
+  EXPECT_EQ(there.pairs_needed, back.pairs_needed);
 }
 
 TEST(NonInferiority, ADivergedReferenceExcludesNothing) {
@@ -161,19 +181,21 @@ TEST(Ledger, AVerdictThatHolmWouldNotLetStandSaysSo) {
                 {"challenger", "angpt"},
                 {"reference", "gpt_plus"},
                 {"published", "/number"}};
-  const auto notes_of = [&](size_t copies) {
+  const auto notes_of = [&](size_t copies, const std::string& expected) {
     world.input.claims = Json::array();
     for (size_t i = 0; i < copies; ++i) {
       claim["id"] = claim["statement"] = "c" + std::to_string(i);
       world.input.claims.push_back(claim);
     }
     const Json verdict = judge_table(world.input, world.folder.path(), "")["claims"][0];
-    EXPECT_TRUE(verdict["verdict"] == "REPRODUCED" || verdict["verdict"] == "DIRECTION_ONLY")
-        << verdict["reason"];
+    EXPECT_EQ(verdict["verdict"], expected) << verdict["reason"];
     return verdict["notes"].dump();
   };
-  EXPECT_EQ(notes_of(1).find("Holm"), std::string::npos);
-  EXPECT_NE(notes_of(3).find("Holm"), std::string::npos);
+  EXPECT_EQ(notes_of(1, "REPRODUCED").find("Holm"), std::string::npos);
+  EXPECT_NE(notes_of(3, "REPRODUCED").find("Holm"), std::string::npos);
+  std::swap(claim["challenger"], claim["reference"]);
+  EXPECT_EQ(notes_of(1, "NOT_REPRODUCED").find("Holm"), std::string::npos);
+  EXPECT_NE(notes_of(3, "NOT_REPRODUCED").find("Holm"), std::string::npos);
 }
 
 }  // namespace

@@ -117,8 +117,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
     any_diverged = any_diverged || gap.effect.open();
     if (gap.reversed && (open == nullptr || !open->reversed)) open = &gap;
     if (!gap.holds && open == nullptr) open = &gap;
-    if (!gap.holds && gap.effect.has_interval)
-      needed.push_back(more_pairs(gap.effect, std::abs(gap.effect.mean), evidence.input.alpha));
+    if (!gap.holds) add_pairs_needed(needed, gap.effect, evidence.input.alpha);
   }
   if (!least.effect.values.empty()) verdict.estimate = least.effect.mean;
   if (least.effect.has_interval) {

@@ -117,12 +117,15 @@ Verdict rule_rate_exponent(const Claim& claim, const Evidence& evidence,
       exponents.push_back(law.exponent);
       verdict.seeds.push_back(seed);
       Json row{{"seed", seed}, {"exponent", law.exponent}, {"best", Json::array()}};
-      for (const auto& [place, point] : rates.best)
+      for (const auto& [place, point] : rates.best) {
+        for (const auto& doubt : point.doubts)
+          verdict.notes.push_back("seed " + std::to_string(seed) + ": " + doubt);
         row["best"].push_back({{"setting", place.setting},
                                {"width", rates.width.at(place.setting)},
                                {"tokens", place.tokens},
                                {"peak_lr", point.chosen_lr},
                                {"on_edge", point.on_edge}});
+      }
       verdict.detail["by_seed"].push_back(row);
       verdict.facts.push_back(seed_fact(seed, law.exponent));
     }

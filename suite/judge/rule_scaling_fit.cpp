@@ -36,16 +36,17 @@ std::vector<ScalingPoint> published_points(const Claim& claim) {
   return points;
 }
 
-// Mean loss over the seeds of each setting and budget; diverged runs are left out (and named).
+// Mean loss over the seeds of each setting and budget; with a diverged run it is infinite, and no
+// point (the run is named).
 std::vector<ScalingPoint> own_points(const Claim& claim, const Evidence& evidence) {
   std::map<std::pair<std::string, int64_t>, std::vector<const Record*>> groups;
   for (const Record* record : records_of(claim, evidence, ""))
-    if (record->state == RecordState::kFinished)
-      groups[{record->run.dataset, record->run.token_budget}].push_back(record);
+    if (record->usable()) groups[{record->run.dataset, record->run.token_budget}].push_back(record);
   std::vector<ScalingPoint> points;
   for (const auto& [place, records] : groups) {
     std::vector<double> losses;
     for (const Record* record : records) losses.push_back(record->validation_loss());
+    if (!std::isfinite(mean(losses))) continue;
     const Json& manifest = records.front()->manifest;
     const Json& size = manifest.at("config").at("size");
     points.push_back(point_of(manifest.at("parameters"),

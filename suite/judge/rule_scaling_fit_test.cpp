@@ -442,6 +442,21 @@ struct ScalingWorld : World {
   }
 };
 
+TEST(ScalingFit, APlaceWithADivergedRunIsNoPoint) {
+  ScalingWorld world;
+  const auto judged = [&] { return world.judge(world.claim(-.05, .02), "all settings"); };
+  ASSERT_EQ(judged().planned_pairs, 12);
+  const RunRef& run = world.input.runs.front();
+  const std::string file = world.folder.path(run.run_id + "/manifest.json");
+  const Json manifest = read_json(file);
+  world.options.truth = {};
+  testing::write_record(world.folder.path(), run, world.options,
+                        {.manifest = [&](Json& again) { again = manifest; }, .diverged = true});
+  const Verdict verdict = judged();
+  EXPECT_EQ(verdict.planned_pairs, 11) << verdict.reason;
+  EXPECT_EQ(verdict.diverged.size(), 1u);
+}
+
 TEST(ScalingFit, OfOwnRunsOverAllSettings) {
   ScalingWorld world;
   const Verdict verdict = world.judge(world.claim(-.05, .02), "all settings");

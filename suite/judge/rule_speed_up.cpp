@@ -28,23 +28,21 @@ constexpr double kSlack =
 // Rungs farther apart than the factor of 2 between the budgets of most ladders.
 constexpr double kWideStep = 2.01;
 
-// Difference of losses at equal budget, mean over the counting budgets, one value a seed; positive
-// = challenger better.
-std::optional<Interval> equal_budget_interval(
-    const std::map<int64_t, std::vector<double>>& gains_of_seed, double alpha) {
-  std::vector<double> values;
-  bool challenger_diverged = false, reference_diverged = false;
-  for (const auto& [seed, gains] : gains_of_seed) {
-    const double gain = mean(gains);
-    if (std::isfinite(gain)) values.push_back(gain);
-    challenger_diverged = challenger_diverged || gain == -std::numeric_limits<double>::infinity();
-    reference_diverged = reference_diverged || gain == std::numeric_limits<double>::infinity();
-  }
-  if (values.size() < 2) return std::nullopt;
-  Interval interval = t_interval(values, alpha);
-  if (challenger_diverged) interval.low = Interval().low;
-  if (reference_diverged) interval.high = Interval().high;
-  return interval;
+// What the losses at equal budget say: their difference, mean over the counting budgets, one value
+// a seed; positive = challenger better. A diverged run is infinitely bad.
+void take_losses(Effect& effect, const std::map<int64_t, std::vector<double>>& gains_of_seed,
+                 double alpha) {
+  Effect losses;
+  for (const auto& [seed, gains] : gains_of_seed) take_gap(losses, mean(gains));
+  losses.finish(alpha);
+  constexpr double kOpen = std::numeric_limits<double>::infinity();
+  if (losses.has_interval)
+    effect.equal_budget = losses.interval;
+  else if (gap_reversed(losses, alpha))
+    effect.equal_budget = Interval{-kOpen, std::numeric_limits<double>::lowest()};
+  else if (gap_holds(losses))
+    effect.equal_budget = Interval{std::numeric_limits<double>::max(), kOpen};
+  effect.equal_budget_values = losses.values;
 }
 
 Json papers_own(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
@@ -61,27 +59,31 @@ Json papers_own(const Claim& claim, const Evidence& evidence, const std::string&
   return {{"per_budget", rows}, {"headline", headline ? Json(*headline) : Json()}};
 }
 
-std::string ratio_text(const Verdict& v) {
-  const auto end = [](const std::optional<double>& x) {
-    return x ? fixed(*x, 2) : std::string("open");
+std::string ratio_text(const Verdict& v, int digits) {
+  const auto end = [&](const std::optional<double>& x) {
+    return x ? fixed(*x, digits) : std::string("open");
   };
-  return (v.bound == "open" ? "" : v.bound) + fixed(*v.estimate, 2) + "x (interval " + end(v.low) +
-         " .. " + end(v.high) + ")";
+  return (v.bound == "open" ? "" : v.bound) + fixed(*v.estimate, digits) + "x (interval " +
+         end(v.low) + " .. " + end(v.high) + ")";
 }
 
 std::string explain(const Claim& claim, const Evidence& evidence, const Effect& effect,
                     const Verdict& v, bool inverted) {
-  const std::string claimed = fixed(*claim.value, 2) + "x";
+  int digits = 2;  // that tell the ends of the interval from 1 and from the claim
+  for (const auto& end : {v.low, v.high})
+    if (end)
+      digits = std::max({digits, digits_apart(*end, 1, 2), digits_apart(*end, *claim.value, 2)});
+  const std::string claimed = fixed(*claim.value, digits) + "x";
   const std::string challenger = evidence.arm(claim.challenger).label,
                     reference = evidence.arm(claim.reference).label;
   const auto n = effect.values.size();
   if (n == 0) return "No pair of seeds has both runs.";
   if (n == 1)
-    return "One pair of seeds (" + fixed(*v.estimate, 2) +
+    return "One pair of seeds (" + fixed(*v.estimate, digits) +
            "x) has no interval; at least 2 are needed.";
   const int censored = effect.bounded_below + effect.bounded_above;
-  std::string text =
-      reference + " needs " + ratio_text(v) + " the tokens of " + challenger + " for the same loss";
+  std::string text = reference + " needs " + ratio_text(v, digits) + " the tokens of " +
+                     challenger + " for the same loss";
   const double far = inverted ? v.low.value_or(0) : v.high.value_or(0);
   switch (v.statistics_say) {
     case Outcome::kReproduced:
@@ -92,22 +94,24 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
                   ? ": the direction holds, but the ladder is too short to measure a size of " +
                         claimed + "."
                   : ": the direction holds, but the paper's " + claimed +
-                        " is outside (the far end is " + fixed(far, 2) + "x).";
+                        " is outside (the far end is " + fixed(far, digits) + "x).";
       break;
     case Outcome::kNotReproduced:
-      text += ", which excludes the claimed direction.";
+      text += censored > 0 ? ", and at equal budget its losses exclude the claimed direction."
+                           : ", which excludes the claimed direction.";
       break;
     default:
       text += censored > 0 && (!v.low || !v.high)
                   ? ": the interval is open where the ladder ends, and the direction is not settled"
                   : ", which holds 1: the direction is open";
-      if (v.high && !inverted && *v.high < *claim.value)
+      if (inverted ? v.low && *v.low > *claim.value : v.high && *v.high < *claim.value)
         text += ", though the paper's " + claimed + " is excluded";
       text += pairs_needed_text(v.pairs_needed) + ".";
   }
   if (censored > 0)
     text += " In " + std::to_string(censored) + " of " + count_text(n, "pair") +
-            " some budget left the ladder; there the pair counts as a bound.";
+            " some budget left the ladder" + (v.diverged.empty() ? "" : ", or a run diverged") +
+            "; there the pair counts as a bound.";
   text += diverged_text(v);
   return text;
 }
@@ -146,10 +150,10 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
       seed.sum += sign * pair.log_ratio;
       seed.smooth_sum += sign * pair.smooth_log_ratio;
       ++seed.budgets;
-      seed.at_least = seed.at_least || pair.bound == Bound::kAtLeast;
-      seed.at_most = seed.at_most || pair.bound == Bound::kAtMost;
-      const double gain = sign * (pair.reference_loss - pair.challenger_loss);
-      if (!std::isnan(gain)) gains_of_seed[pair.seed].push_back(gain);
+      seed.at_least = seed.at_least || pair.at_least;
+      seed.at_most = seed.at_most || pair.at_most;
+      if (!std::isnan(pair.reference_loss))  // the reference has a run of this budget
+        gains_of_seed[pair.seed].push_back(sign * (pair.reference_loss - pair.challenger_loss));
     }
   }
 
@@ -164,7 +168,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     effect.bounded_above += inverted ? seed.at_least : seed.at_most;
     verdict.seeds.push_back(id);
   }
-  effect.equal_budget = equal_budget_interval(gains_of_seed, alpha);
+  take_losses(effect, gains_of_seed, alpha);
   effect.finish(alpha);
   smooth.bounded_below = effect.bounded_below, smooth.bounded_above = effect.bounded_above;
   smooth.equal_budget = effect.equal_budget;
@@ -221,18 +225,19 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     measured = explain(claim, evidence, effect, verdict, inverted);
   }
   double widest = 1;
-  for (size_t i = 1; i < ladder.size(); ++i)
-    widest = std::max(widest, static_cast<double>(ladder[i]) / static_cast<double>(ladder[i - 1]));
+  bool rose = false;
+  for (const int64_t seed : verdict.seeds) {
+    const LossCurve read = evidence.curve(claim.reference, dataset, seed);
+    bool pooled = false;
+    never_rising(read, &pooled);
+    rose = rose || pooled;
+    for (size_t i = 1; i < read.tokens.size(); ++i)
+      widest = std::max(widest, read.tokens[i] / read.tokens[i - 1]);
+  }
   if (widest > kWideStep && !verdict.budgets.empty())
     verdict.notes.push_back("rungs of the ladder lie up to " + plain_text(widest) +
                             " times apart: chords between them overstate a ratio by up to " +
                             fixed(100 * (chord_excess(widest) - 1), 0) + " %");
-  bool rose = false;
-  for (const int64_t seed : verdict.seeds) {
-    bool pooled = false;
-    never_rising(evidence.curve(claim.reference, dataset, seed), &pooled);
-    rose = rose || pooled;
-  }
   if (rose)
     verdict.notes.push_back(
         "a reference ladder rises somewhere; its rungs were pooled before they were read");

@@ -1,8 +1,10 @@
 // Rule speed_up on invented records whose truth is known. In some cases it must say no.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "suite/base/text.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/paired.h"
 #include "suite/judge/testing/world.h"
@@ -139,6 +141,21 @@ TEST(SpeedUp, OnTheFirstRungWorseIsSeenInTheLossesAtEqualBudget) {
   EXPECT_EQ(name(verdict.outcome), "NOT_REPRODUCED") << verdict.reason;
 }
 
+TEST(SpeedUp, OneLuckySeedOnTheFirstRungDoesNotSaveASlowerChallenger) {
+  // Four seeds behind by some .02 nats give "<= 1" and no more; one ahead gives 1.017.
+  Effect effect{.values = {0, 0, 0, 0, std::log(1.017)}, .bounded_above = 4};
+  effect.finish(.05);
+  effect.equal_budget = t_interval(std::vector{-.020, -.025, -.018, -.022, .005}, .05);
+  ASSERT_LT(effect.equal_budget->high, 0);
+  ASSERT_GT(effect.interval.high, 0);
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "NOT_REPRODUCED");
+  // The bounds do not exclude a claim that small, and a run that never ended could be anything.
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.01))), "INCONCLUSIVE");
+  effect.bounded_below = 1;
+  effect.finish(.05);
+  EXPECT_EQ(name(decide_superiority(effect, std::log(1.4))), "INCONCLUSIVE");
+}
+
 TEST(SpeedUp, RungsFarApartAreNamed) {
   auto options = with_ratio(1.4);
   EXPECT_TRUE(World(options).verdict().notes.empty());
@@ -162,6 +179,20 @@ TEST(MorePairs, NoneCloseAnEndThatBoundsHaveOpened) {
             std::string::npos);
   EXPECT_EQ(most_pairs({3, 7, 5}), 7);
   EXPECT_FALSE(most_pairs({3, std::nullopt}).has_value());
+}
+
+TEST(MorePairs, OfBoundsAreThoseOfTheLossesAtEqualBudget) {
+  // Five bounds of "<= 1" have no spread, and 0 as their mean: no number of such would be enough.
+  Effect effect{.values = {0, 0, 0, 0, 0}, .bounded_above = 5};
+  effect.finish(.05);
+  effect.equal_budget_values = {-.020, -.001, .002, -.018, -.013};
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  ASSERT_GT(effect.equal_budget->high, 0);
+  EXPECT_EQ(more_pairs(effect, std::log(1.4), .05),
+            pairs_needed(-.010, sample_sd(effect.equal_budget_values), .05));
+  for (double& gain : effect.equal_budget_values) gain = -gain;  // ahead, with an open lower end
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  EXPECT_FALSE(more_pairs(effect, std::log(1.4), .05).has_value());
 }
 
 TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {
@@ -193,6 +224,69 @@ TEST(SpeedUp, ADivergedReferenceIsNamedAndDoesNotHelpInSilence) {
   const Verdict verdict = world.verdict();
   EXPECT_EQ(verdict.diverged.size(), 5u);
   EXPECT_NE(name(verdict.outcome), "REPRODUCED") << verdict.reason;
+}
+
+bool of_verdict(const RunRef& run, const std::string& arm) {
+  return run.arm == arm && run.seed < 100;  // trials have seed 101
+}
+
+TEST(SpeedUp, AnArmThatAlwaysDivergesIsTheSlowerOne) {
+  const auto diverging = [](const std::string& arm) {
+    return World(with_ratio(1.0), [arm](const RunRef& run, double loss) {
+      return of_verdict(run, arm) ? INFINITY : loss;
+    });
+  };
+  const Verdict no = diverging("angpt").verdict();
+  EXPECT_EQ(name(no.outcome), "NOT_REPRODUCED") << no.reason;
+  EXPECT_EQ(no.bound, "<=");
+  const Verdict yes = diverging("gpt_plus").verdict();
+  EXPECT_EQ(name(yes.outcome), "REPRODUCED") << yes.reason;
+  EXPECT_EQ(yes.bound, ">=");
+  EXPECT_EQ(yes.pairs, 5);
+  World both(with_ratio(1.0),
+             [](const RunRef& run, double loss) { return run.seed < 100 ? INFINITY : loss; });
+  const Verdict open = both.verdict();
+  EXPECT_EQ(name(open.outcome), "INCONCLUSIVE") << open.reason;
+  EXPECT_EQ(open.bound, "open");
+}
+
+TEST(SpeedUp, ADivergedReferenceForbidsThatTheChallengerIsSlower) {
+  auto options = with_ratio(.85);
+  options.seed_sd = .002;
+  World slower(options);
+  EXPECT_EQ(name(slower.verdict().outcome), "NOT_REPRODUCED");
+  World world(options, [](const RunRef& run, double loss) {
+    return of_verdict(run, "gpt_plus") && run.seed >= 4 ? INFINITY : loss;
+  });
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_EQ(verdict.pairs, 5);
+  EXPECT_FALSE(verdict.pairs_needed.has_value());
+  EXPECT_NE(verdict.reason.find("or a run diverged"), std::string::npos) << verdict.reason;
+}
+
+TEST(SpeedUp, ADivergedRungLeavesAWiderStepWhichIsNamed) {
+  World world(with_ratio(1.4), [](const RunRef& run, double loss) {
+    const bool rung = of_verdict(run, "gpt_plus") && run.seed == 2 && run.token_budget == 2097152;
+    return rung ? INFINITY : loss;
+  });
+  const Verdict verdict = world.verdict();
+  const bool named = std::any_of(verdict.notes.begin(), verdict.notes.end(), [](const auto& note) {
+    return note.find("4 times apart") != std::string::npos;
+  });
+  EXPECT_TRUE(named) << verdict.reason;
+}
+
+TEST(SpeedUp, AnEndBelowTheClaimDoesNotLookLikeIt) {
+  World world(with_ratio(1.15));
+  const double high = *world.verdict().high, claimed = high + 1e-4;
+  world.claim_value(claimed);
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "DIRECTION_ONLY") << verdict.reason;
+  const int digits = digits_apart(high, claimed, 2);
+  ASSERT_GT(digits, 2);
+  for (const double shown : {high, claimed})
+    EXPECT_NE(verdict.reason.find(fixed(shown, digits) + "x"), std::string::npos) << verdict.reason;
 }
 
 TEST(SpeedUp, AVerdictThatHangsOnTheChordsSaysSo) {

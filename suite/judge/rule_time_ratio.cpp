@@ -187,6 +187,7 @@ Verdict rule_time_ratio(const Claim& claim, const Evidence& evidence, const std:
       measured += ", which excludes the claimed direction";
     } else {
       measured += ", which holds 1: the direction is open";
+      if (effect.interval.high < claimed) measured += ", though " + paper + " is excluded";
       verdict.pairs_needed = more_pairs(effect, claimed, alpha);
       measured += pairs_needed_text(verdict.pairs_needed);
     }

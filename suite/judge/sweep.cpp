@@ -143,6 +143,27 @@ std::vector<std::string> Tuning::problems(const JudgeInput& input,
   return all;
 }
 
+namespace {
+
+/// A rate at a budget that was never swept is somebody's choice, whatever the sweeps beside it say.
+void name_unswept_rates(Tuning& tuning, const JudgeInput& input) {
+  for (auto& point : tuning.points) {
+    const auto arm = input.peak_lr.find(point.arm);
+    if (arm == input.peak_lr.end() || !arm->second.contains(point.dataset)) continue;
+    const auto swept = tuning.of(point.arm, point.dataset);
+    if (swept.front() != &point) continue;  // said once
+    for (const auto& entry : arm->second.at(point.dataset))
+      if (std::none_of(swept.begin(), swept.end(), [&](const SweepPoint* other) {
+            return other->token_budget == entry.token_budget;
+          }))
+        point.problems.push_back(point.arm + " on " + point.dataset + ": the table's peak_lr at " +
+                                 tokens_text(static_cast<double>(entry.token_budget)) +
+                                 " tokens was never swept; run `normbench tune`");
+  }
+}
+
+}  // namespace
+
 Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
   std::map<std::tuple<std::string, std::string, int64_t>,
            std::map<double, std::vector<const Record*>>>
@@ -173,6 +194,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
           continue;
         }
         ++trial.runs;
+        trial.run_ids.push_back(record->run.run_id);
         trial.diverged += record->diverged();
         sum += record->validation_loss();
       }
@@ -207,6 +229,7 @@ Tuning read_sweep(const JudgeInput& input, const std::vector<Record>& sweep) {
                                rate_text(point.chosen_lr) + "; run `normbench tune`");
     tuning.points.push_back(std::move(point));
   }
+  name_unswept_rates(tuning, input);
   return tuning;
 }
 

@@ -16,6 +16,7 @@ struct SweepTrial {
   double peak_lr = 0;
   int planned = 0, runs = 0, diverged = 0;
   double loss = 0;  // mean over the sweep's seeds; infinite when one of them diverged
+  std::vector<std::string> run_ids = {};  // of the `runs` whose mean it is
 };
 
 /// y = a + b x + c x^2 with x = log2(peak_lr).

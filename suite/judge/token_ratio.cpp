@@ -43,17 +43,26 @@ std::vector<TokenRatio> token_ratios_at(const Evidence& evidence, const std::str
   for (const int64_t seed : evidence.pairs(challenger, reference, dataset)) {
     const Record* run = evidence.find(challenger, dataset, budget, seed);
     const LossCurve ladder = evidence.curve(reference, dataset, seed);
-    if (run == nullptr || !run->usable() || ladder.tokens.empty() ||
-        !whole_ladder(evidence, reference, dataset, seed))
+    if (run == nullptr || !run->usable() || !whole_ladder(evidence, reference, dataset, seed))
       continue;
-    const LossCurve curve = never_rising(ladder);
-    const auto needed = tokens_needed(curve, run->validation_loss());
-    const auto smooth = tokens_needed_smoothly(curve, run->validation_loss());
+    const auto rungs = evidence.budgets(reference, dataset);
+    const double loss = run->validation_loss();
+    TokensNeeded needed{static_cast<double>(rungs.back()), Bound::kAtLeast}, smooth = needed;
+    if (!ladder.tokens.empty()) {
+      const LossCurve curve = never_rising(ladder);
+      needed = tokens_needed(curve, loss);
+      smooth = tokens_needed_smoothly(curve, loss);
+    }
     const Record* same = evidence.find(reference, dataset, budget, seed);
-    pairs.push_back({seed, std::log(needed.tokens / static_cast<double>(budget)),
-                     std::log(smooth.tokens / static_cast<double>(budget)), needed.bound,
-                     run->validation_loss(),
-                     same != nullptr && same->usable() ? same->validation_loss() : std::nan("")});
+    pairs.push_back(
+        {.seed = seed,
+         .log_ratio = std::log(needed.tokens / static_cast<double>(budget)),
+         .smooth_log_ratio = std::log(smooth.tokens / static_cast<double>(budget)),
+         .at_least = needed.bound == Bound::kAtLeast || ladder.tokens.size() < rungs.size(),
+         .at_most = needed.bound == Bound::kAtMost || std::isinf(loss),
+         .challenger_loss = loss,
+         .reference_loss =
+             same != nullptr && same->usable() ? same->validation_loss() : std::nan("")});
   }
   return pairs;
 }
@@ -69,14 +78,13 @@ Json token_ratio_row(int64_t budget, const std::vector<TokenRatio>& pairs, bool 
   Json list = Json::array();
   for (const auto& pair : pairs) {
     effect.values.push_back(pair.log_ratio);
-    effect.bounded_below += pair.bound == Bound::kAtLeast;
-    effect.bounded_above += pair.bound == Bound::kAtMost;
+    effect.bounded_below += pair.at_least;
+    effect.bounded_above += pair.at_most;
     const double gain = pair.reference_loss - pair.challenger_loss;
     if (std::isfinite(gain)) gains.push_back(gain);
-    list.push_back(
-        {{"seed", pair.seed},
-         {"ratio", std::exp(pair.log_ratio)},
-         {"bound", ratio_bound(pair.bound == Bound::kAtLeast, pair.bound == Bound::kAtMost)}});
+    list.push_back({{"seed", pair.seed},
+                    {"ratio", std::exp(pair.log_ratio)},
+                    {"bound", ratio_bound(pair.at_least, pair.at_most)}});
   }
   effect.finish(alpha);
   Json row{{"budget", budget},

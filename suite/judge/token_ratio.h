@@ -18,14 +18,16 @@ namespace normbench {
 struct TokenRatio {
   int64_t seed;
   double log_ratio, smooth_log_ratio;  // rungs joined by chords, by a smooth curve
-  Bound bound;                         // where the loss lies beyond the reference's ladder
+  bool at_least, at_most;              // the loss lies beyond the reference's ladder; a rung of it
+                                       // that diverged makes it ">=" (both: both arms diverged)
   double challenger_loss,
       reference_loss;  // at equal budget; the latter NaN when the reference has no such run
 };
 
 /// One for each seed with a run of the challenger at this budget and a whole ladder of the
 /// reference. A diverged challenger has infinite loss: the reference's smallest budget is already
-/// enough. A diverged rung is left out of the ladder.
+/// enough. A diverged rung would need infinitely many: what is left of the ladder reads too few, as
+/// a bound.
 std::vector<TokenRatio> token_ratios_at(const Evidence& evidence, const std::string& challenger,
                                         const std::string& reference, const std::string& dataset,
                                         int64_t budget);

@@ -6,7 +6,7 @@
 
 namespace normbench::ops {
 
-/// Which operands of nGPT's update are normalised first. corrections.md 2: `code` and `none` of
+/// Which operands of nGPT's update are normalised first: `code` and `none` of models/ngpt.h's
 /// residual_norm.
 enum class LerpInputs { kNormalizeBoth, kNormalizeBranch };
 

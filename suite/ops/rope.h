@@ -11,8 +11,7 @@ namespace normbench::ops {
 enum class RopePairs {
   kHalf,         // (i, i + rotary_width / 2), GPT-NeoX
   kInterleaved,  // (2i, 2i + 1), RoFormer
-  kPublished,    // NVIDIA/ngpt's table, which is not a rotation (its issue 10); corrections.md 3.
-                 // Full width only
+  kPublished,    // NVIDIA/ngpt's table, which is not a rotation (its issue 10). Full width only
 };
 
 struct RopeTable {

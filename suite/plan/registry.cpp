@@ -44,7 +44,12 @@ Registry::Registry(const std::string& file) : json_(read_json(file)) {
     o.fail("schema", "unknown schema");
   for (const char* kind : {"models", "optimizers", "schedules", "tasks"}) o.object(kind);
   o.required<std::vector<std::string>>("probes");
+  o.required<std::vector<std::string>>("devices");
   o.finish();
+}
+
+std::vector<std::string> Registry::devices() const {
+  return json_.at("devices").get<std::vector<std::string>>();
 }
 
 Json Registry::resolve(const std::string& kind, const std::string& name, const Json& given,

@@ -26,6 +26,9 @@ class Registry {
   /// is named twice.
   void check_probes(const std::vector<std::string>& probes, const std::string& where) const;
 
+  /// What the worker was built for: "cpu", or "cpu" and "cuda".
+  std::vector<std::string> devices() const;
+
   /// With which a measuring task is done to hash what it computes. `task` must be known.
   Json canary_options(const std::string& task) const;
 

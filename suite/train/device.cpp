@@ -28,6 +28,14 @@ torch::Device torch_device(const std::string& device) {
   return torch::Device(device == "cuda" ? torch::kCUDA : torch::kCPU);
 }
 
+std::vector<std::string> built_devices() {
+#ifdef NORMBENCH_WITH_CUDA
+  return {"cpu", "cuda"};
+#else
+  return {"cpu"};
+#endif
+}
+
 std::string gpu_name(const std::string& device) {
 #ifdef NORMBENCH_WITH_CUDA
   if (device == "cuda" && torch::cuda::is_available())

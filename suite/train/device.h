@@ -4,12 +4,15 @@
 #include <torch/types.h>
 
 #include <string>
+#include <vector>
 
 namespace normbench {
 
 /// "cpu" or "cuda". Throws MachineError when there is no such device.
 torch::Device torch_device(const std::string& device);
 bool device_present(const std::string& device);
+/// What this build has code for: "cpu", or "cpu" and "cuda".
+std::vector<std::string> built_devices();
 /// "" on a CPU.
 std::string gpu_name(const std::string& device);
 

@@ -253,7 +253,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
                  {"tokens", t * c.tokens_per_step()},
                  {"lr", training.learning_rate(t)},
                  {"seconds", std::round(seconds * 1e6) / 1e6}};
-    // JSON holds no NaN: a loss that is not a number is written as the word.
+    // JSON holds no NaN: a loss that is not a number is written as null.
     const auto number = [](float value) {
       return std::isfinite(value) ? Json(short_float(value)) : Json(nullptr);
     };

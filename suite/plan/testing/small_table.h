@@ -23,6 +23,7 @@ inline Json sizes_file() {
 inline Json registry_file() {
   return {
       {"schema", "normbench-registry-1"},
+      {"devices", {"cpu"}},
       {"models",
        {{"gpt",
          {{"source", ""},
