@@ -271,7 +271,7 @@ TEST(Prepare, AVocabularyOfTheUsersOwnKeepsToTheLimit) {
   expect_words(user_error_of([&] { user_spec("mine", "text", {path}, 10, 0.1); }),
                {"vocabulary", "10", "259 or more"});
   expect_words(user_error_of([&] { user_spec("mine", "text", {path}, kMostVocabulary + 1, 0.1); }),
-               {"vocabulary", "1048577", "at most 1048576"});
+               {"vocabulary", "1000001", "at most 1000000"});
   for (const int64_t vocabulary : {int64_t{259}, kMostVocabulary})
     EXPECT_NO_THROW(user_spec("mine", "text", {path}, vocabulary, 0.1)) << vocabulary;
 }
