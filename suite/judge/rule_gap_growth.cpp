@@ -108,7 +108,7 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
   } else if (!growth.has_interval) {
     measured = verdict.statistics_say == Outcome::kInconclusive
                    ? "Fewer than 2 pairs of seeds have all losses, so there is no interval"
-                   : "At the first or the last of them every run of one arm diverged, none of the "
+                   : "At the first or at the last place every run of one arm diverged, none of the "
                      "other; at the end the lead is " +
                          nats_text(end);
   } else {

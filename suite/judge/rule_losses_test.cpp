@@ -205,7 +205,7 @@ TEST(GapGrowth, AChallengerThatDivergedAtFirstIsSaidToHaveDivergedThere) {
   });
   const Verdict verdict = world.judge(growth("validation"));
   EXPECT_EQ(name(verdict.outcome), "REPRODUCED") << verdict.reason;
-  EXPECT_NE(verdict.reason.find("At the first or the last of them"), std::string::npos)
+  EXPECT_NE(verdict.reason.find("At the first or at the last place"), std::string::npos)
       << verdict.reason;
   EXPECT_NE(verdict.reason.find("at the end the lead is 0."), std::string::npos) << verdict.reason;
 }
