@@ -49,7 +49,7 @@ std::map<std::string, CanaryResult> known_canaries(const Project& project,
 
 void run_missing_canaries(const Project& project, const PlannedTier& planned,
                           const std::function<bool(const PlannedRun&)>& wanted) {
-  if (planned.tier->device == "cuda" && !why_no_gpu(project).empty()) return;
+  if (!why_no_device(project, planned.tier->device).empty()) return;
   // Checks run side by side and want the same ones: the first runs them, the others find them.
   make_folders(project.canaries());
   const FileLock lock(project.canaries() + "/.lock", /*wait=*/true, "the canaries");

@@ -55,7 +55,7 @@ void check_names(const JudgeInput& input, const std::string& arm, const std::str
 int exit_code(const Project& project, const CheckResult& result, const PlannedTier& planned) {
   if (result.color == CheckResult::Color::kNotRun) refuse_to_skip(project, planned);
   std::cout << result.text << "\n";
-  if (planned.tier->device == "cuda" && !why_no_gpu(project).empty())
+  if (!why_no_device(project, planned.tier->device).empty())
     std::cout << "  (Without a GPU nobody can say here whether the records are of this build.)\n";
   if (result.color == CheckResult::Color::kNotRun) return kExitSkipped;
   return result.green() ? kExitOk : kExitCheckRed;
@@ -81,8 +81,8 @@ std::string no_baseline_text(const Project& project, const PlannedTier& planned)
 /// Why a regression check has nothing to compare; empty when it has.
 std::string nothing_to_compare(const Project& project, const PlannedTier& planned,
                                const std::string& runs_folder) {
-  if (const std::string why = why_no_gpu(project);
-      planned.tier->device == "cuda" && !why.empty() && !any_record(planned, runs_folder))
+  if (const std::string why = why_no_device(project, planned.tier->device);
+      !why.empty() && !any_record(planned, runs_folder))
     return why + ", and there is no record of tier " + planned.tier->name + " here";
   return no_baseline_text(project, planned);
 }
@@ -90,8 +90,8 @@ std::string nothing_to_compare(const Project& project, const PlannedTier& planne
 }  // namespace
 
 void refuse_to_skip(const Project& project, const PlannedTier& planned) {
-  if (const std::string why = why_no_gpu(project);
-      is_required("gpu") && planned.tier->device == "cuda" && !why.empty())
+  if (const std::string why = why_no_device(project, planned.tier->device);
+      is_required("gpu") && !why.empty())
     throw MachineError({.what = "a GPU is required: " + why,
                         .where = "NORMBENCH_REQUIRE",
                         .todo = "check the driver (nvidia-smi)"});

@@ -101,7 +101,8 @@ bool program_present(const char* name) {
 
 }  // namespace
 
-std::string why_no_gpu(const Project& project) {
+std::string why_no_device(const Project& project, const std::string& device) {
+  if (device != "cuda") return "";
   if (!fs::exists("/dev/nvidia0") && !fs::exists("/dev/nvidiactl"))
     return "there is no NVIDIA GPU on this machine";
   // Without a registry nothing was built, which is said elsewhere.
@@ -124,7 +125,7 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
                         .expected = "x86-64-v3 (about 2015 and later)"});
   }
   if (request.device == "cuda") {
-    const std::string why = why_no_gpu(project);
+    const std::string why = why_no_device(project, "cuda");
     if (why.empty()) return kExitOk;
     if (is_required("gpu"))
       throw MachineError({.what = "a GPU is required: " + why,
@@ -148,7 +149,7 @@ int doctor_command(const Project& project, const DoctorCommand& request) {
          "apt-get install gnuplot-nox"});
   print({"apt-get", program_present("apt-get"), "fetches the default corpora",
          "give the packages by hand: normbench data prepare --deb"});
-  const std::string why = why_no_gpu(project);
+  const std::string why = why_no_device(project, "cuda");
   print(
       {"gpu", why.empty(),
        why.empty() ? "NVIDIA device present" : "the tiers gpu and paper are skipped here: " + why});

@@ -13,8 +13,8 @@ struct DoctorCommand {
 /// when it can run nothing.
 int doctor_command(const Project& project, const DoctorCommand& request);
 
-/// Why the tiers gpu and paper cannot run here; empty when they can, as far as can be said without
-/// LibTorch: there is an NVIDIA device, and this build has code for it.
-std::string why_no_gpu(const Project& project);
+/// Why a tier of this device cannot run here, as far as can be said without LibTorch; empty when it
+/// can: a GPU needs an NVIDIA device and a build with code for it, a CPU is always there.
+std::string why_no_device(const Project& project, const std::string& device);
 
 }  // namespace normbench

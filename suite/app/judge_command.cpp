@@ -69,7 +69,7 @@ Ledgers ledgers(const Project& project, const Plan& plan, const std::string& run
 
 /// Why this machine can train none of it; empty when it can.
 std::string why_not_here(const Project& project, const PlannedTier& planned) {
-  if (const std::string why = why_no_gpu(project); planned.tier->device == "cuda" && !why.empty()) {
+  if (const std::string why = why_no_device(project, planned.tier->device); !why.empty()) {
     refuse_to_skip(project, planned);
     return why;
   }

@@ -36,16 +36,13 @@ TokensNeeded tokens_needed(const LossCurve& curve, double loss) {
   NORMBENCH_CHECK(std::is_sorted(curve.loss.rbegin(), curve.loss.rend()), "the curve rises");
   // A flat end is one of pooled rungs, of which some lay beyond it: the bound is the rung that
   // holds for all of them.
-  if (loss > curve.loss.front()) {
-    size_t i = 0;
-    while (i + 1 < curve.loss.size() && curve.loss[i + 1] == curve.loss.front()) ++i;
-    return {curve.tokens[i], Bound::kAtMost};
-  }
-  if (loss < curve.loss.back()) {
-    size_t i = curve.loss.size() - 1;
-    while (i > 0 && curve.loss[i - 1] == curve.loss.back()) --i;
-    return {curve.tokens[i], Bound::kAtLeast};
-  }
+  const auto rungs_at = [&](double level) {
+    return static_cast<size_t>(std::count(curve.loss.begin(), curve.loss.end(), level));
+  };
+  if (const double first = curve.loss.front(); loss > first)
+    return {curve.tokens[rungs_at(first) - 1], Bound::kAtMost};
+  if (const double last = curve.loss.back(); loss < last)
+    return {curve.tokens[curve.tokens.size() - rungs_at(last)], Bound::kAtLeast};
   // first: the first rung at or below `loss`; last: the last rung at or above it. They are equal on
   // a rung, swapped on a flat part.
   size_t first = 0, last = curve.loss.size() - 1;

@@ -144,7 +144,7 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
         verdict.pairs_needed = most_pairs(needed);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
-        if (claim.value && growth.bounded_below == 0 && growth.of_values.high < claimed)
+        if (claim.value && growth.interval.high < claimed)
           measured += ", though the paper's " + fixed(*claim.value, 3) + " is excluded";
         measured += pairs_needed_text(verdict.pairs_needed);
     }

@@ -144,7 +144,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
         break;
       default:
         measured += ", and the direction is not settled";
-        if (last.bounded_below == 0 && last.of_values.high < claimed)
+        if (last.interval.high < claimed)
           measured += ", though the paper's " + number(*claim.value) + " is excluded";
         verdict.pairs_needed = more_pairs(last, claimed, alpha);
         measured += pairs_needed_text(verdict.pairs_needed);

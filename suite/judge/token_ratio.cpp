@@ -40,12 +40,12 @@ std::vector<TokenRatio> token_ratios_at(const Evidence& evidence, const std::str
                                         const std::string& reference, const std::string& dataset,
                                         int64_t budget) {
   std::vector<TokenRatio> pairs;
+  const auto rungs = evidence.budgets(reference, dataset);
   for (const int64_t seed : evidence.pairs(challenger, reference, dataset)) {
     const Record* run = evidence.find(challenger, dataset, budget, seed);
     const LossCurve ladder = evidence.curve(reference, dataset, seed);
     if (run == nullptr || !run->usable() || !whole_ladder(evidence, reference, dataset, seed))
       continue;
-    const auto rungs = evidence.budgets(reference, dataset);
     const double loss = run->validation_loss();
     TokensNeeded needed{static_cast<double>(rungs.back()), Bound::kAtLeast}, smooth = needed;
     if (!ladder.tokens.empty()) {
