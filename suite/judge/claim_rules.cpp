@@ -265,14 +265,14 @@ const std::vector<Rule>& rules() {
       {"exact_identity", read_exact_identity, rule_exact_identity, Reads::kMeasurement},
       {"fitted_exponent", read_fitted_exponent, rule_fitted_exponent, Reads::kMeasurement},
       {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, true},
-      {"loss_difference", read_loss_difference, rule_loss_difference, Reads::kRuns, true},
+      {"loss_difference", read_loss_difference, rule_loss_difference, Reads::kRuns, true, true},
       {"lr_tolerance", read_lr_tolerance, rule_lr_tolerance, Reads::kSweep},
       {"non_inferiority", read_non_inferiority, rule_non_inferiority, Reads::kRuns, true},
       {"ordering", read_ordering, rule_ordering, Reads::kRuns, true},
       {"rate_exponent", read_rate_exponent, rule_rate_exponent, Reads::kAllSweeps},
       {"scaling_fit", read_scaling_fit, rule_scaling_fit, Reads::kAllSettings, true},
-      {"speed_up", read_speed_up, rule_speed_up, Reads::kRuns, true},
-      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns},
+      {"speed_up", read_speed_up, rule_speed_up, Reads::kRuns, true, true},
+      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns, false, true},
   };
   return all;
 }

@@ -8,7 +8,7 @@
 #include "suite/base/names.h"
 #include "suite/base/text.h"
 #include "suite/judge/baseline.h"
-#include "suite/judge/claim.h"
+#include "suite/judge/claim_rules.h"
 #include "suite/judge/ledger_probes.h"
 #include "suite/judge/stable_rate.h"
 #include "suite/judge/step_time.h"
@@ -247,11 +247,9 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
   for (auto& verdict : verdicts) {
     if (!verdict.p_value) continue;
     verdict.p_holm = adjusted[next++];
-    // What a NOT_REPRODUCED rests on is "no effect" in some rules, and another bound in the others.
-    const bool two_sided = is_one_of(verdict.rule, {"speed_up", "loss_difference", "time_ratio"});
-    const bool shown = verdict.outcome == Outcome::kReproduced ||
-                       verdict.outcome == Outcome::kDirectionOnly ||
-                       (verdict.outcome == Outcome::kNotReproduced && two_sided);
+    const bool shown =
+        verdict.outcome == Outcome::kReproduced || verdict.outcome == Outcome::kDirectionOnly ||
+        (verdict.outcome == Outcome::kNotReproduced && find_rule(verdict.rule).p_of_no_effect);
     if (shown && *verdict.p_holm > input.alpha)
       verdict.notes.push_back(
           "asked alone it stands; among the " + count_text(p_values.size(), "verdict") +
