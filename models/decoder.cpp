@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "suite/base/names.h"
 #include "suite/ops/attention.h"
 #include "suite/ops/initialize.h"
 #include "suite/ops/linear.h"
@@ -42,6 +43,10 @@ void check_options(const ModelSize& size, const DecoderOptions& options) {
                      .expected = options.gated_mlp ? "names among q, k, v, o, gate, up, down"
                                                    : "names among q, k, v, o, up, down"});
   }
+  for (const std::string name : {"q", "k"})
+    check_option("norm_after", options.norm_after,
+                 options.attention.qk_norm != "full" || !is_one_of(name, options.norm_after),
+                 "no " + name + " beside qk_norm full, which norms all of it as well");
 }
 
 }  // namespace
@@ -52,6 +57,11 @@ void check_norm_options(const std::string& norm, const std::string& qk_norm, dou
   if (pointwise && qk_norm != "full" && qk_norm != "head")
     check_unused("norm_eps", eps, eps_default, "norm is rmsnorm or layernorm");
   if (!pointwise) check_unused("alpha_init", alpha, alpha_default, "norm is dyt or derf");
+}
+
+void check_any_norm(bool pre_norm, const std::vector<std::string>& norm_after) {
+  check_option("norm_after", norm_after, pre_norm || !norm_after.empty(),
+               "a matrix at least, unless pre_norm is true: a block would have no norm");
 }
 
 ProjectionImpl::ProjectionImpl(int64_t in, int64_t out, const DecoderOptions& options,

@@ -156,6 +156,9 @@ class Decoder : public Model {
   Norm final_norm_{nullptr};
 };
 
+/// Throws UserError when a block has a norm neither before its sublayers nor after a matrix.
+void check_any_norm(bool pre_norm, const std::vector<std::string>& norm_after);
+
 /// Throws UserError when eps or the first alpha is not its default under a norm without one.
 /// RMSNorms of q and k (qk_norm full or head) have that eps too.
 void check_norm_options(const std::string& norm, const std::string& qk_norm, double eps,

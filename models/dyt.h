@@ -48,14 +48,14 @@ struct DytOptions {
   }
 };
 
-/// Table 11 of arXiv 2503.10622 (depth does not matter). Between its widths the next larger one
-/// holds, below the first and above the last these.
+/// Tables 10 (5120, its 13B model) and 11 of arXiv 2503.10622 (depth does not matter). Between
+/// their widths the next larger one holds, below the first and above the last these.
 struct DytAlpha {
   int64_t width;
   double attention, other;
 };
 constexpr DytAlpha kDytAlpha[] = {
-    {1024, 1.0, 1.0}, {2048, 1.0, 0.5}, {4096, 0.8, 0.2}, {8192, 0.2, 0.05}};
+    {1024, 1.0, 1.0}, {2048, 1.0, 0.5}, {4096, 0.8, 0.2}, {5120, 0.6, 0.15}, {8192, 0.2, 0.05}};
 
 class Dyt : public Decoder {
  public:

@@ -128,11 +128,12 @@ TEST(Decoders, StartAsTheirPapersSay) {
     return std::pair(all.at("blocks.1.attn.norm.alpha").item<float>(),
                      all.at("blocks.1.mlp.norm.alpha").item<float>());
   };
-  // Truth: arXiv 2503.10622, Table 11.
+  // Truth: arXiv 2503.10622, Table 11, and Table 10 for 5120.
   EXPECT_EQ(alphas(64), std::pair(1.0f, 1.0f));
   EXPECT_EQ(alphas(1024), std::pair(1.0f, 1.0f));
   EXPECT_EQ(alphas(2048), std::pair(1.0f, 0.5f));
   EXPECT_EQ(alphas(4096), std::pair(0.8f, 0.2f));
+  EXPECT_EQ(alphas(5120), std::pair(0.6f, 0.15f));
   EXPECT_EQ(alphas(64, {{"norm", "derf"}}), std::pair(0.5f, 0.5f));
   EXPECT_EQ(alphas(64, {{"alpha_other_init", 0.25}}), std::pair(1.0f, 0.25f));
 }

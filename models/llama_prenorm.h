@@ -46,7 +46,11 @@ struct LlamaPrenormOptions {
 class LlamaPrenorm : public Decoder {
  public:
   LlamaPrenorm(const ModelSize& size, const LlamaPrenormOptions& options)
-      : Decoder(size, options.decoder()), options_(options) {}
+      : Decoder(size, options.decoder()), options_(options) {
+    // Its embedding has entries of size 1, which would be those of the head.
+    if (options.init == "torchtitan")
+      check_unused("tied_embeddings", options.tied_embeddings, false, "init is scaled or literal");
+  }
 
   void reset_parameters(uint64_t seed) override {
     if (options_.init == "torchtitan") return fill_torchtitan_(seed);

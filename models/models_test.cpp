@@ -209,6 +209,14 @@ TEST(Models, WrongSizesAndOptionsAreErrorsThatSayWhatToDo) {
   const Json misnamed = {{"norm_after", {"q", "w1"}}}, gateless = {{"norm_after", {"gate", "q"}}};
   EXPECT_NE(message("simplegpt", kSmall, misnamed).find("w1"), std::string::npos);
   EXPECT_NE(message("nanogpt", kSmall, gateless).find("gate"), std::string::npos);
+  for (const std::string model : {"simplegpt", "nanogpt"})
+    EXPECT_NE(message(model, kSmall, {{"pre_norm", false}, {"norm_after", Json::array()}})
+                  .find("a block would have no norm"),
+              std::string::npos)
+        << model;
+  EXPECT_NE(message("simplegpt", kSmall, {{"norm_after", {"v", "k"}}, {"qk_norm", "full"}})
+                .find("no k beside qk_norm full"),
+            std::string::npos);
   EXPECT_NE(message("postnorm", kSmall, {{"placement", "post_fina"}}).find("post_final"),
             std::string::npos);
   for (const std::string qk_norm : {"full", "head"})
@@ -227,6 +235,7 @@ TEST(Models, OptionsWithoutEffectAreErrors) {
        "model_options/s_scale"},
       {"angpt", {{"s_scale", 0.1}, {"alpha_scale", 0.2}, {"sz_scale", 0.2}}, "s_scale"},
       {"llama_prenorm", {{"qk_norm", "l2"}, {"attention_scale", 0.5}}, "attention_scale"},
+      {"llama_prenorm", {{"init", "torchtitan"}, {"tied_embeddings", true}}, "tied_embeddings"},
       {"deepnorm", {{"rope", false}, {"rope_base", 500.0}}, "rope_base"},
       {"simplegpt", {{"alpha_init", 0.8}}, "alpha_init"},
       {"simplegpt", {{"norm", "derf"}, {"norm_eps", 1e-6}}, "norm_eps"},

@@ -59,6 +59,7 @@ class Nanogpt : public Decoder {
  public:
   Nanogpt(const ModelSize& size, const NanogptOptions& options)
       : Decoder(size, options.decoder()), options_(options) {
+    check_any_norm(options.pre_norm, options.norm_after);
     check_norm_options(options.norm, "none", options.norm_eps, NanogptOptions{}.norm_eps,
                        options.alpha_init, NanogptOptions{}.alpha_init);
   }

@@ -57,6 +57,7 @@ class Simplegpt : public Decoder {
  public:
   Simplegpt(const ModelSize& size, const SimplegptOptions& options)
       : Decoder(size, options.decoder()), options_(options) {
+    check_any_norm(options.pre_norm, options.norm_after);
     check_norm_options(options.norm, options.attention.qk_norm, options.norm_eps,
                        SimplegptOptions{}.norm_eps, options.alpha_init,
                        SimplegptOptions{}.alpha_init);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "suite/app/own_data.h"
+#include "suite/app/run_command.h"
 #include "suite/base/files.h"
 #include "suite/base/log.h"
 #include "suite/base/names.h"
@@ -56,6 +58,28 @@ void print_left(const std::map<std::string, double>& seconds) {
   fmt::print("{}\n", text.empty() ? "nothing left to train" : "together " + text + " left");
 }
 
+/// Every model and optimiser that the plan asks for, once: what only they know of their options
+/// together. Exit code of the worker, which has said what is wrong.
+int check_arms(const Project& project, const Plan& plan, const std::string& file) {
+  std::set<std::string> seen;
+  Json arms = Json::array();
+  for (const auto& planned : plan.tiers())
+    for (const auto& run : planned.runs) {
+      if (!run.task.empty()) continue;
+      const Json& config = run.config;
+      const Json built = {config.at("model"), config.at("model_options"), config.at("size"),
+                          config.at("optimizer"), config.at("optimizer_options")};
+      if (!seen.insert(canonical(built)).second) continue;
+      arms.push_back({{"arm", planned.table->file + ", at /arms/" + run.arm},
+                      {"config", config},
+                      {"canary", run.canary}});
+    }
+  write_json(file, arms);
+  const int code = run_worker(project, {"arms", file});
+  std::filesystem::remove(file);
+  return code;
+}
+
 /// One command fetches what data.json has; the others are for a person to bring.
 void print_waited_for(const Project& project, const std::set<std::string>& datasets) {
   const auto fetched = dataset_names(project);
@@ -74,6 +98,8 @@ int plan_command(const Project& project, const PlanCommand& request) {
   const Plan plan(project, request.only, request.tier);
   const Estimate estimate(project.runs());
   if (!request.ctest_file.empty()) {
+    if (const int code = check_arms(project, plan, request.ctest_file + ".arms"); code != kExitOk)
+      return code;
     write_file_atomically(request.ctest_file,
                           ctest_script(plan.tiers(), estimate, project.program, project.root));
     return kExitOk;

@@ -9,7 +9,9 @@ namespace normbench {
 struct PlanCommand {
   std::string tier, only;
   bool list = false;
-  std::string ctest_file;  // not empty: write the CTest script there and print nothing
+  /// Not empty: have the worker build every arm's model (worker_arms.h), write the CTest script
+  /// there and print nothing.
+  std::string ctest_file;
 };
 int plan_command(const Project& project, const PlanCommand& request);
 

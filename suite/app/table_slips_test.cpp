@@ -112,6 +112,29 @@ TEST(TableSlips, ATableThatCannotBeRunOrJudgedIsAnErrorOfThePlan) {
   EXPECT_EQ(checkout.normbench({"plan", "--tier", "smoke"}).exit_code, 0);
 }
 
+/// What options mean together only the model and the optimiser know, which `plan` cannot build.
+TEST(TableSlips, AnArmThatCannotBeBuiltIsAnErrorOfTheListOfTests) {
+  const Checkout checkout;
+  const Json good = checkout.table();
+  const std::string list = checkout.path() + "/tests.cmake";
+  const std::pair<const char*, Json> slips[] = {
+      {"s_scale", {{"model_options", {{"sz_scale", 0.2}, {"alpha_scale", 0.2}, {"s_scale", 0.1}}}}},
+      {"angular_cap",
+       {{"optimizer", "adamw_capped"}, {"optimizer_options", {{"cap", "constant"}}}}}};
+  for (const auto& [words, changes] : slips) {
+    Json table = good;
+    table["arms"]["angpt"].update(changes);
+    checkout.set_table(table);
+    const auto result = checkout.normbench({"plan", "--ctest", list});
+    expect_error(result, 2, "convergence.json, at /arms/angpt cannot be built");
+    expect_error(result, 2, words);
+    EXPECT_FALSE(std::filesystem::exists(list));
+  }
+  checkout.set_table(good);
+  EXPECT_EQ(checkout.normbench({"plan", "--ctest", list}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(list));
+}
+
 TEST(TableSlips, ATableThatNobodyCouldRunIsNotPassedOver) {
   for (const auto& [file, words] :
        {std::pair("mine/x.y.json", "not a name for a paper or a table"),

@@ -8,6 +8,7 @@
 #include "suite/app/command_line.h"
 #include "suite/app/exit_codes.h"
 #include "suite/app/parity.h"
+#include "suite/app/worker_arms.h"
 #include "suite/app/worker_canary.h"
 #include "suite/app/worker_registry.h"
 #include "suite/app/worker_run.h"
@@ -68,6 +69,12 @@ int run(int argc, char** argv) {
       "parity", "compare models, operators, optimisers and schedules with golden files");
   parity->add_option("files", files, "golden files (.safetensors)")->required();
   parity->callback([&] { code = run_parity(files); });
+
+  std::string arms_file;
+  auto* arms = app.add_subcommand(
+      "arms", "build every model and optimizer of a file's arms, without training");
+  arms->add_option("file", arms_file, "their configurations, as JSON")->required();
+  arms->callback([&] { code = worker_arms(arms_file); });
 
   std::string registry_file;
   auto* registry = app.add_subcommand(

@@ -55,5 +55,16 @@ TEST(WorkerMeasure, OnTheCpuItWritesARecordOfItsDevice) {
   EXPECT_EQ(read_json(record + "/manifest.json").at("config").at("device"), "cpu");
 }
 
+/// The task, which knows no run, is the one that says what is wrong.
+TEST(WorkerMeasure, AnErrorOfItsOptionsNamesTheRun) {
+  const TemporaryFolder folder;
+  Json config = fold_on("cpu");
+  config["options"]["sede"] = 1;
+  const auto result = measure(folder, config);
+  EXPECT_EQ(result.exit_code, kExitWrongUse);
+  EXPECT_NE(result.err.find("measure.test cannot be run"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("sede"), std::string::npos) << result.err;
+}
+
 }  // namespace
 }  // namespace normbench

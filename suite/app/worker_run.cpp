@@ -24,6 +24,41 @@ std::string elsewhere(const std::string& folder, const RunOptions& options) {
   return made_by == options.canary.numeric_class ? "" : " on a machine of class " + made_by;
 }
 
+int train(const WorkerRun& request, const Json& config) {
+  const Json canary = parse_json(request.canary, "--canary");
+  const RunConfig c = read_run_config(config, "--config");
+  if (is_skipped(c.device, request.name)) return kExitSkipped;
+  const auto gpu = wait_for_gpu(c.device, request.cache_folder);
+  const auto source = open_dataset(c.dataset, request.cache_folder);
+  fix_arithmetic(c.threads);
+  RunOptions options;
+  options.fingerprint = fingerprint(c.device, c.threads);
+  options.runs_folder = request.runs_folder;
+  options.name = request.name;
+  options.checkpoint_seconds = request.checkpoint_seconds;
+  options.keep_checkpoints = request.keep_checkpoints;
+  options.canary = cached_canary(canary, run_canary, request.cache_folder + "/canary",
+                                 xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
+  const auto communicator = single_communicator();
+  const RunResult result = train_run(config, *source, *communicator, options);
+
+  const std::string run_id = run_id_of(config);
+  const Json summary = read_json(request.runs_folder + "/" + run_id + "/summary.json");
+  std::cout << request.name << " (" << run_id << "): ";
+  if (summary.at("status") == "diverged")
+    std::cout << "diverged at step " << summary.at("diverged_at_step") << " of " << c.num_steps();
+  else
+    std::cout << "validation loss " << summary.at("validation_loss").get<double>()
+              << " nats per token after " << summary.at("tokens") << " tokens";
+  if (result == RunResult::kReused)
+    std::cout << ", finished before" << elsewhere(request.runs_folder + "/" + run_id, options)
+              << "\n";
+  else
+    std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>())
+              << " tokens/s, " << duration_text(summary.at("seconds_train").get<double>()) << "\n";
+  return kExitOk;
+}
+
 }  // namespace
 
 bool is_skipped(const std::string& device, const std::string& name) {
@@ -44,45 +79,11 @@ std::optional<FileLock> wait_for_gpu(const std::string& device, const std::strin
 
 int worker_run(const WorkerRun& request) {
   const Json config = parse_json(request.config, "--config");
-  const Json canary = parse_json(request.canary, "--canary");
-  if (config.contains("task")) return worker_measure(request);
-  const RunConfig c = read_run_config(config, "--config");
-  if (is_skipped(c.device, request.name)) return kExitSkipped;
-  const auto gpu = wait_for_gpu(c.device, request.cache_folder);
-  const auto source = open_dataset(c.dataset, request.cache_folder);
-  fix_arithmetic(c.threads);
-  RunOptions options;
-  options.fingerprint = fingerprint(c.device, c.threads);
-  options.runs_folder = request.runs_folder;
-  options.name = request.name;
-  options.checkpoint_seconds = request.checkpoint_seconds;
-  options.keep_checkpoints = request.keep_checkpoints;
-  options.canary = cached_canary(canary, run_canary, request.cache_folder + "/canary",
-                                 xxh3_file("/proc/self/exe"), options.fingerprint.numeric_class);
-  const auto communicator = single_communicator();
-  const RunResult result = [&] {
-    try {
-      return train_run(config, *source, *communicator, options);
-    } catch (const UserError& e) {  // of a model or probe, which know no run
-      throw UserError({.what = request.name + " cannot be run: " + e.what()});
-    }
-  }();
-
-  const std::string run_id = run_id_of(config);
-  const Json summary = read_json(request.runs_folder + "/" + run_id + "/summary.json");
-  std::cout << request.name << " (" << run_id << "): ";
-  if (summary.at("status") == "diverged")
-    std::cout << "diverged at step " << summary.at("diverged_at_step") << " of " << c.num_steps();
-  else
-    std::cout << "validation loss " << summary.at("validation_loss").get<double>()
-              << " nats per token after " << summary.at("tokens") << " tokens";
-  if (result == RunResult::kReused)
-    std::cout << ", finished before" << elsewhere(request.runs_folder + "/" + run_id, options)
-              << "\n";
-  else
-    std::cout << ", " << static_cast<int64_t>(summary.at("tokens_per_second").get<double>())
-              << " tokens/s, " << duration_text(summary.at("seconds_train").get<double>()) << "\n";
-  return kExitOk;
+  try {
+    return config.contains("task") ? worker_measure(request) : train(request, config);
+  } catch (const UserError& e) {  // of a model, a probe or a task, which know no run
+    throw UserError({.what = request.name + " cannot be run: " + e.what()});
+  }
 }
 
 }  // namespace normbench
