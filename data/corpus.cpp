@@ -60,15 +60,15 @@ void ShuffledCorpus::shuffle_(std::string_view name) {
 }
 
 void Chunker::line(std::string_view line) {
-  constexpr size_t kLongestLine = 1 << 20;
-  while (line.size() > kLongestLine) {
-    size_t cut = line.rfind(' ', kLongestLine);
+  while (line.size() > longest_line_) {
+    finish();
+    size_t cut = line.rfind(' ', longest_line_);
     if (cut == std::string_view::npos || cut == 0)
-      for (cut = kLongestLine; cut > 1 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80;
-           --cut) {
+      for (cut = longest_line_; (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80; --cut) {
       }  // not inside of a character
-    this->line(line.substr(0, cut));
-    line.remove_prefix(cut);
+    chunk_ = line.substr(0, cut);
+    finish();
+    line.remove_prefix(line[cut] == ' ' ? cut + 1 : cut);
   }
   const bool blank = line.find_first_not_of(" \t") == std::string_view::npos;
   if (!blank || !chunk_.empty()) {

@@ -2,6 +2,7 @@
 // corpus_<name>.cpp and one line of registry.cpp. A corpus knows nothing about tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,16 +64,19 @@ class ShuffledCorpus : public Corpus {
 
 /// Cuts a stream of text into chunks of whole lines: a chunk ends with the first blank line after
 /// `chunk_bytes`, or with any line after twice as many. Blank lines at its ends go; a line of more
-/// than 1 MiB is cut at a blank.
+/// than `longest_line` bytes is cut at a blank into chunks of its own.
 class Chunker {
  public:
-  Chunker(size_t chunk_bytes, std::function<void(std::string chunk)> f)
-      : chunk_bytes_(chunk_bytes), f_(std::move(f)) {}
+  static constexpr size_t kWholeLines = 1 << 20;
+  Chunker(size_t chunk_bytes, size_t longest_line, std::function<void(std::string chunk)> f)
+      : chunk_bytes_(chunk_bytes),
+        longest_line_(std::max<size_t>(longest_line, 8)),  // a character has up to 4 bytes
+        f_(std::move(f)) {}
   void line(std::string_view line);
   void finish();
 
  private:
-  size_t chunk_bytes_;
+  size_t chunk_bytes_, longest_line_;
   std::function<void(std::string)> f_;
   std::string chunk_;
 };

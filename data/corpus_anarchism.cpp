@@ -93,10 +93,11 @@ class AnarchismCorpus : public ShuffledCorpus {
           path.ends_with(".gz") ? gunzip(bytes, deb.path + ":" + path) : bytes, &replaced);
       // chunk_bytes / 2: the chunker closes at any line after twice its size, and these lines are
       // whole paragraphs.
-      Chunker chunker(static_cast<size_t>(chunk_bytes / 2), [&](std::string chunk) {
-        const Split split = split_of(chunk, input.validation_share);
-        documents_.push_back({split, std::move(chunk)});
-      });
+      Chunker chunker(static_cast<size_t>(chunk_bytes / 2), Chunker::kWholeLines,
+                      [&](std::string chunk) {
+                        const Split split = split_of(chunk, input.validation_share);
+                        documents_.push_back({split, std::move(chunk)});
+                      });
       for (const auto& paragraph : markdown_paragraphs(page))
         if (paragraph.size() < kLongParagraph || seen.insert(xxh3_64(paragraph)).second)
           chunker.line(paragraph);

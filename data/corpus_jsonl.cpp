@@ -28,7 +28,8 @@ class JsonlCorpus : public Corpus {
         };
         const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
         if (json.is_discarded())
-          fail("a line is no JSON (cut, or not UTF-8)", std::string(line.substr(0, 60)));
+          fail("a line is no JSON (cut, or not UTF-8)",
+               Json(line.substr(0, 60)).dump(-1, ' ', true, Json::error_handler_t::replace));
         if (!json.is_object()) fail("a line is no JSON object", json.type_name());
         const auto text = json.find(key_);
         if (text == json.end()) fail("a line has no text", "no key \"" + key_ + "\"");

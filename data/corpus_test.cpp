@@ -90,21 +90,34 @@ TEST(Markdown, BecomesPlainParagraphs) {
 
 TEST(Chunker, CutsAtBlankLinesAndAtTwiceTheSizeAtTheLatest) {
   std::vector<std::string> chunks;
-  Chunker chunker(10, [&](std::string chunk) { chunks.push_back(std::move(chunk)); });
+  Chunker chunker(10, Chunker::kWholeLines,
+                  [&](std::string chunk) { chunks.push_back(std::move(chunk)); });
   for (const char* line : {"", "aaaa", "bbbb", "", "cccc", "dddd", "eeee", "ffff", "gg", ""})
     chunker.line(line);
   chunker.finish();
   EXPECT_EQ(chunks, (std::vector<std::string>{"aaaa\nbbbb", "cccc\ndddd\neeee\nffff", "gg"}));
 }
 
+TEST(Chunker, CutsALineThatIsLongerThanAChunkMayBe) {
+  std::vector<std::string> chunks;
+  Chunker chunker(5, 10, [&](std::string chunk) { chunks.push_back(std::move(chunk)); });
+  for (const char* line : {"aa", "bb cc ddd eeee ff", "gggggggggggg",
+                           "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+                           "x\xC3\xA4"})
+    chunker.line(line);
+  chunker.finish();
+  EXPECT_EQ(chunks, (std::vector<std::string>{"aa", "bb cc ddd", "eeee ff", "gggggggggg", "gg",
+                                              "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4x", "\xC3\xA4"}));
+}
+
 TEST(Text, KeepsEveryLineAndReplacesWhatIsNotUtf8) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.txt", "one line\r\n\r\nsecond \xFFpart\nno end");
-  const Json options = {{"files", {path}}, {"chunk_bytes", 4}};
+  const Json options = {{"files", {path}}, {"chunk_bytes", 8}};
   const auto documents = documents_of(*make_corpus("text", JsonObject(options, "test"), {}));
   std::string joined;
   for (const auto& d : documents) joined += d.text + "|";
-  EXPECT_EQ(joined, "one line|second \xEF\xBF\xBDpart|no end|");
+  EXPECT_EQ(joined, "one line|second \xEF\xBF\xBDpart\nno end|");
   const Json missing = {{"files", {folder.path() + "/none.txt"}}};
   expect_words(user_error_of([&] { make_corpus("text", JsonObject(missing, "test"), {}); }),
                {"none.txt"});

@@ -22,7 +22,8 @@ class TextCorpus : public Corpus {
   void for_each(const std::function<void(const Document&)>& f) const override {
     int64_t replaced = 0;
     for (const auto& file : files_) {
-      Chunker chunker(static_cast<size_t>(chunk_bytes_), [&](std::string chunk) {
+      const auto chunk_bytes = static_cast<size_t>(chunk_bytes_);
+      Chunker chunker(chunk_bytes, /*longest_line=*/2 * chunk_bytes, [&](std::string chunk) {
         const Split split = split_of(chunk, share_);
         f({split, std::move(chunk)});
       });

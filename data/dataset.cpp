@@ -19,18 +19,19 @@ namespace {
 
 /// Changed when the same specification would give other tokens (normalisation, order, split,
 /// tokeniser settings).
-constexpr int kPreparation = 1;
+constexpr int kPreparation = 2;
 
 DatasetSpec read_spec(const std::string& name, const JsonObject& o) {
   DatasetSpec spec;
   spec.name = name;
+  spec.file = o.file();
   spec.corpus = o.required<std::string>("corpus");
   require_known(o, "corpus", "unknown corpus", spec.corpus, corpus_names());
-  spec.options = o.raw("options");
+  spec.options = o.object("options").value();
   spec.tokenizer = read_options<TokenizerOptions>(o.object("tokenizer"));
   spec.validation_share = o.required<double>("validation_share");
   if (!(spec.validation_share > 0 && spec.validation_share < 1))
-    o.fail("validation_share", "not a share", std::to_string(spec.validation_share),
+    o.fail("validation_share", "not a share", Json(spec.validation_share).dump(),
            "above 0 and below 1");
   spec.license = o.required<std::string>("license");
   spec.note = o.required<std::string>("note");
@@ -42,6 +43,9 @@ DatasetSpec read_spec(const std::string& name, const JsonObject& o) {
         e.required<int64_t>("train_tokens"),     e.required<int64_t>("validation_tokens"),
         e.required<double>("bytes_per_token"),   e.required<double>("unigram_entropy_nats")};
     e.finish();
+    for (const char* key : {"train_tokens", "validation_tokens", "bytes_per_token"})
+      if (!(e.raw(key).get<double>() > 0))
+        e.fail(key, "nothing that a preparation gives", e.raw(key).dump(), "above 0");
   }
   o.finish();
   return spec;
@@ -148,7 +152,7 @@ std::string todo_for_empty_split(const DatasetSpec& spec) {
                          : "a document is a line") +
          "; each is held out with probability " + Json(spec.validation_share).dump() +
          ": give at least " + Json(static_cast<int64_t>(std::ceil(5 / share))).dump() +
-         " documents, or a --validation-share nearer to 0.5";
+         " documents that differ, or a --validation-share nearer to 0.5";
 }
 
 void compare_text(const DatasetSpec& spec, const Sidecar& s) {
@@ -257,7 +261,10 @@ bool prepare_dataset(const DatasetSpec& spec, const PrepareOptions& options) {
 
   log_info("preparing the data set " + spec.name + " (corpus " + spec.corpus + ", vocabulary " +
            std::to_string(spec.tokenizer.vocabulary) + ")");
-  const JsonObject corpus_options(spec.options, "options of the data set " + spec.name);
+  const bool own = spec.file.empty();
+  const JsonObject corpus_options(spec.options,
+                                  own ? "options of the data set " + spec.name : spec.file,
+                                  own ? "" : "/datasets/" + spec.name + "/options");
   const auto corpus = make_corpus(spec.corpus, corpus_options,
                                   {.downloads_folder = options.cache_folder + "/downloads",
                                    .deb = options.deb,

@@ -24,6 +24,7 @@ struct ExpectedDataset {
 
 struct DatasetSpec {
   std::string name;
+  std::string file = {};  // that says so; empty: the user's own text
   std::string corpus;
   Json options = Json::object();
   TokenizerOptions tokenizer;

@@ -106,8 +106,16 @@ class MegatronIndex {
       if (bound < 0 || bound > static_cast<int64_t>(sequences))
         fail("a document bound lies outside", std::to_string(bound),
              "0 to " + std::to_string(sequences));
-      document_begins_.push_back(begins[static_cast<size_t>(bound)]);
+      const int64_t begin = begins[static_cast<size_t>(bound)];
+      if (i == 0 ? bound != 0 : begin < document_begins_.back())
+        fail("the document bounds do not ascend from 0",
+             "bound " + std::to_string(i) + ": " + std::to_string(bound),
+             i == 0 ? "0" : "one that is not before the bound in front of it");
+      document_begins_.push_back(begin);
     }
+    if (document_begins_.back() != tokens)
+      fail("the last document ends before the last sequence",
+           "token " + std::to_string(document_begins_.back()), "token " + std::to_string(tokens));
     tokens_ = tokens;
   }
   int width() const { return width_; }

@@ -200,6 +200,9 @@ TEST(ReadyMade, ADamagedMegatronIndexIsNamed) {
   expect_words(error_of(huge), {"cut or too long"});
   expect_words(error_of(megatron_index(8, {2, 3}, {0, 1, 2})), {"m.bin", "4 tokens", "5"});
   expect_words(error_of(megatron_index(8, {2, 2}, {0, 2})), {"cannot be split"});
+  expect_words(error_of(megatron_index(8, {2, 2}, {2, 1, 0})), {"do not ascend", "bound 0: 2"});
+  expect_words(error_of(megatron_index(8, {2, 2}, {0, 2, 1})), {"do not ascend", "bound 2: 1"});
+  expect_words(error_of(megatron_index(8, {2, 2}, {0, 1})), {"the last document", "token 4"});
 }
 
 }  // namespace

@@ -50,14 +50,19 @@ std::map<std::string, CanaryResult> known_canaries(const Project& project,
 void run_missing_canaries(const Project& project, const PlannedTier& planned,
                           const std::function<bool(const PlannedRun&)>& wanted) {
   if (!why_no_device(project, planned.tier->device).empty()) return;
+  const auto find_missing = [&] {
+    const auto known = known_canaries(project, planned);
+    std::map<std::string, std::string> missing;
+    for (const auto& run : planned.runs)
+      if (wanted(run) && !known.contains(canary_id(run)))
+        missing[canary_id(run)] = canonical(run.canary);
+    return missing;
+  };
+  if (find_missing().empty()) return;  // which a folder that is read-only does not hinder
   // Checks run side by side and want the same ones: the first runs them, the others find them.
   make_folders(project.canaries());
   const FileLock lock(project.canaries() + "/.lock", /*wait=*/true, "the canaries");
-  const auto known = known_canaries(project, planned);
-  std::map<std::string, std::string> missing;
-  for (const auto& run : planned.runs)
-    if (wanted(run) && !known.contains(canary_id(run)))
-      missing[canary_id(run)] = canonical(run.canary);
+  const auto missing = find_missing();
   if (missing.empty()) return;
   std::vector<std::string> arguments = {"canary", "--cache", project.cache()};
   for (const auto& [id, config] : missing) arguments.insert(arguments.end(), {"--canary", config});

@@ -120,7 +120,7 @@ int prepare_own(const DataPrepareOptions& o, const PrepareOptions& prepare,
   if (!(o.validation_share > 0 && o.validation_share < 1))
     throw UserError({.what = "not a share",
                      .where = "--validation-share",
-                     .found = std::to_string(o.validation_share),
+                     .found = Json(o.validation_share).dump(),
                      .expected = "above 0 and below 1"});
   if (!o.text.empty() || !o.jsonl.empty()) {
     const bool is_text = !o.text.empty();

@@ -78,7 +78,10 @@ std::vector<Line> needed(const Project& project, double memory_gib, double free_
       {"results", usable,
        usable ? "readable and writable"
               : results.string() + " is no folder that can be read and written to",
-       "chown or chmod it"}};
+       fs::is_directory(results, error)
+           ? "make it readable and writable for this user (chown, chmod); on a read-only disk use "
+             "another place"
+           : "move away what lies there"}};
 }
 
 std::string missing_names(const std::vector<Line>& lines) {

@@ -21,7 +21,8 @@ namespace {
 std::string state_of(const Project& project, const PlannedRun& run, const Estimate& estimate) {
   if (run.run_id.empty()) return "no data";
   if (estimate.finished(run.run_id)) return "finished";
-  return adoptable_records(project, run).empty() ? "pending" : "published";
+  if (!adoptable_records(project, run).empty()) return "published";
+  return estimate.begun(run.run_id) ? "begun" : "pending";
 }
 
 void print_list(const Project& project, const PlannedTier& planned, const Estimate& estimate) {
@@ -108,18 +109,19 @@ int plan_command(const Project& project, const PlanCommand& request) {
   std::set<std::string> counted;           // a run that several tables share is done once
   std::set<std::string> waited_for;
   for (const auto& planned : plan.tiers()) {
-    int done = 0, published = 0, measured_runs = 0, guessed = 0;
+    int done = 0, published = 0, begun = 0, measured_runs = 0, guessed = 0;
     std::map<std::string, size_t> waiting;  // [data set]
     double left = 0;
     for (const auto& run : planned.runs) {
       const std::string state = state_of(project, run, estimate);
       if (state == "no data") ++waiting[run.dataset];
       published += state == "published";
+      begun += state == "begun";
       if (state == "finished" || state == "published") {
         ++done;
       } else if (counted.insert(run.run_id.empty() ? run.name : run.run_id).second) {
         bool measured = false;
-        left += estimate.seconds(run, &measured);
+        left += estimate.seconds_left(run, &measured);
         measured_runs += measured;
         guessed += !measured && !run.task.empty();
       }
@@ -129,6 +131,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
     fmt::print("{}.{} {}: {} runs, {} finished", planned.table->paper, planned.table->name,
                planned.tier->name, planned.runs.size(), done);
     if (published > 0) fmt::print(", {} of them published", published);
+    if (begun > 0) fmt::print(", {} begun", begun);
     if (left > 0)
       fmt::print(", {} left on {} ({})", duration_text(left), one_of_device(device),
                  measured_runs > 0 ? "from finished runs on this machine"

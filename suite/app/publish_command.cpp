@@ -8,6 +8,7 @@
 
 #include "suite/app/canaries.h"
 #include "suite/base/files.h"
+#include "suite/base/log.h"
 #include "suite/base/names.h"
 #include "suite/base/text.h"
 #include "suite/judge/ledger.h"
@@ -79,6 +80,22 @@ void copy_record(const fs::path& from, const fs::path& to) {
     write_file_atomically((to / file).string(), read_file((from / file).string()));
 }
 
+/// A record whose run the table no longer plans (after a change of a rate, say) is in no ledger.
+void tell_of_strangers(const JudgeInput& input, const std::string& published) {
+  std::vector<std::string> planned, strangers;
+  for (const auto* runs : {&input.runs, &input.sweep_runs})
+    for (const auto& run : *runs) planned.push_back(run.run_id);
+  for (const auto& entry : fs::directory_iterator(published))
+    if (const auto id = entry.path().filename().string(); !is_one_of(id, planned))
+      strangers.push_back(id);
+  if (strangers.empty()) return;
+  std::sort(strangers.begin(), strangers.end());
+  log_warning(count_text(strangers.size(), "record") + " in " + published +
+              " of no run that the table plans now, which no ledger reads and which you may "
+              "remove: " +
+              join(strangers, " "));
+}
+
 }  // namespace
 
 int publish_command(const Project& project, const PublishCommand& request) {
@@ -104,6 +121,7 @@ int publish_command(const Project& project, const PublishCommand& request) {
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
   std::cout << fmt::format("{} of {} records, {} of them published before, and the ledger: {}\n",
                            total, planned.runs.size(), before, folder);
+  tell_of_strangers(input, published);
   return kExitOk;
 }
 

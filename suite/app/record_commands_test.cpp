@@ -331,6 +331,16 @@ TEST(Records, ThePlanCountsAPublishedRecordAsFinished) {
   // Half a record of our own: the run goes on with that one.
   write_json(results + "/runs/" + id + "/manifest.json", Json::object());
   EXPECT_EQ(first_run(plan(), "pending").first, id);
+  // With a checkpoint (64 steps of 256 or more), only the rest of it is left.
+  const auto left = [](const std::string& said) {
+    return said.substr(0, said.find(" left on")).substr(said.find("finished"));
+  };
+  const std::string whole = left(plan().out);
+  write_file_atomically(results + "/runs/" + id + "/checkpoint_00000064.safetensors", "");
+  const auto begun = plan();
+  EXPECT_EQ(first_run(begun, "begun").first, id);
+  EXPECT_NE(begun.out.find(", 1 begun, "), std::string::npos) << begun.out;
+  EXPECT_NE(left(begun.out), whole);
 }
 
 }  // namespace

@@ -18,14 +18,28 @@
 namespace normbench {
 namespace {
 
+std::string todo_for(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "free some space; what was finished is kept, the next call goes on";
+    case EACCES:
+    case EPERM:
+      return "make its folder writable for this user (chown, chmod)";
+    case EROFS:
+      return "mount it writable, or work in a folder that is";
+    case ENOTDIR:
+      return "move away the file that lies where a folder must be";
+    case EISDIR:
+      return "move away the folder that lies there, or name a file in it";
+    default:
+      return "";
+  }
+}
+
 [[noreturn]] void machine_error(const std::string& what, const std::string& path) {
-  const std::string reason = std::strerror(errno);
+  const int error = errno;
   throw MachineError(
-      {.what = what,
-       .where = path,
-       .found = reason,
-       .todo = errno == ENOSPC ? "free some space; what was finished is kept, the next call goes on"
-                               : ""});
+      {.what = what, .where = path, .found = std::strerror(error), .todo = todo_for(error)});
 }
 
 /// Closes on every way out.

@@ -31,6 +31,55 @@ std::string number_in(const std::string& message) {
   return begin < end ? message.substr(begin + 1, end - begin - 1) : "";
 }
 
+/// What nlohmann's parser takes without a word: of two equal keys it keeps the last, and what is
+/// nested without end breaks whoever walks through it afterwards.
+class ParserWatch {
+ public:
+  explicit ParserWatch(const std::string& file) : file_(file) {}
+
+  /// Throws UserError with the place.
+  void see(Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::key) {
+      open_.back().key = parsed.get<std::string>();
+      if (!open_.back().keys.insert(open_.back().key).second)
+        throw UserError({.what = "a key stands twice in one object",
+                         .where = file_ + ", at " + pointer(),
+                         .found = "\"" + open_.back().key + "\"",
+                         .todo = "remove one of the two"});
+      return;
+    }
+    if (event == Event::object_end || event == Event::array_end) {
+      open_.pop_back();
+      return;
+    }
+    if (!open_.empty()) ++open_.back().elements;
+    if (event == Event::value) return;
+    open_.push_back({.is_array = event == Event::array_start});
+    if (open_.size() > kDeepest)
+      throw UserError({.what = "objects and lists too deep in one another",
+                       .where = file_,
+                       .expected = "at most " + std::to_string(kDeepest) + " levels"});
+  }
+
+ private:
+  static constexpr size_t kDeepest = 100;
+  struct Level {
+    bool is_array = false;
+    int64_t elements = 0;  // begun
+    std::set<std::string> keys = {};
+    std::string key = {};
+  };
+  std::string pointer() const {
+    std::string text;
+    for (const auto& level : open_)
+      text += "/" + (level.is_array ? std::to_string(level.elements - 1) : level.key);
+    return text;
+  }
+  const std::string& file_;
+  std::vector<Level> open_;
+};
+
 void reject_non_finite(const Json& value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>()))
     throw UserError({.what = "a number that JSON cannot hold", .found = "NaN or infinity"});
@@ -41,24 +90,12 @@ void reject_non_finite(const Json& value) {
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& file) {
-  // nlohmann keeps the last of two equal keys without a word; a parser callback sees both.
-  std::vector<std::set<std::string>> open_objects;
-  std::string duplicate;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !open_objects.back().insert(parsed.get<std::string>()).second)
-      duplicate = parsed.get<std::string>();
-    return true;
-  };
+  ParserWatch watch(file);
   try {
-    Json value = Json::parse(text, watch);
-    if (!duplicate.empty())
-      throw UserError({.what = "a key stands twice in one object",
-                       .where = file,
-                       .found = "\"" + duplicate + "\""});
-    return value;
+    return Json::parse(text, [&](int, Json::parse_event_t event, Json& parsed) {
+      watch.see(event, parsed);
+      return true;
+    });
   } catch (const Json::parse_error& e) {
     throw UserError({.what = "not valid JSON",
                      .where = place(file, text, e.byte > 0 ? e.byte - 1 : 0),

@@ -32,8 +32,22 @@ TEST(Json, WrongTypeSaysWhatWasFoundAndExpected) {
 }
 
 TEST(Json, AKeyThatStandsTwiceIsAnError) {
-  EXPECT_THROW(parse_json(R"({"a": 1, "a": 2})", "x.json"), UserError);
+  const std::string message = message_of([] {
+    parse_json(R"({"arms": [1, {"b": []}, {"c": [2], "note": 1, "note": 2}]})", "x.json");
+  });
+  EXPECT_NE(message.find("x.json, at /arms/2/note"), std::string::npos) << message;
   EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 2}])", "x.json"));
+}
+
+/// Whoever walks through it does so by recursion.
+TEST(Json, WhatIsNestedWithoutEndIsAnError) {
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  EXPECT_NO_THROW(parse_json(nested(100), "x.json"));
+  for (const size_t levels : {size_t{101}, size_t{1'000'000}})
+    EXPECT_NE(message_of([&] { parse_json(nested(levels), "x.json"); }).find("too deep"),
+              std::string::npos);
 }
 
 TEST(Json, SyntaxErrorHasLineAndColumn) {

@@ -1,5 +1,6 @@
 #include "suite/judge/baseline.h"
 
+#include "suite/base/record_digest.h"
 #include "suite/judge/gate.h"
 
 namespace normbench {
@@ -8,9 +9,14 @@ namespace {
 void check_value(const JsonObject& value) {
   value.required<int64_t>("seed");
   value.required<std::string>("run_id");
-  if (!value.raw("validation_loss").is_null())  // null: the run diverged
-    value.required<double>("validation_loss");
-  value.required<std::string>("bits");
+  const auto bits = value.required<std::string>("bits");
+  const bool diverged = value.raw("validation_loss").is_null();
+  const std::string of_loss =
+      diverged ? "" : double_bits(value.required<double>("validation_loss"));
+  if (bits != of_loss)  // the gate of other classes reads the loss, of the same class the bits
+    value.fail("validation_loss", "the validation loss and its bits disagree",
+               value.raw("validation_loss").dump() + " and bits \"" + bits + "\"",
+               "bits \"" + of_loss + "\", or the loss of these bits");
   value.required<std::string>("steps_digest");
   value.finish();
 }

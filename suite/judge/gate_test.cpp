@@ -209,6 +209,9 @@ TEST_F(Gate, AWrongTypeInTheBaselineIsRedAndItsPlaceIsNamed) {
       {value + "/bits", 7},
       {value + "/steps_digest", 7},
       {value + "/validation_loss", "2"},
+      {value + "/validation_loss", 1.0},  // its bits say another
+      {value + "/validation_loss", 1e308},
+      {value + "/validation_loss", nullptr},
       {entry + "/verdicts/parity/gcide_1k", 7},
       {entry + "/verdicts/parity/gcide_1k", "REPRODUCD"},
       {entry + "/arms/angpt", 7},

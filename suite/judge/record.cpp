@@ -225,7 +225,8 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
   work();
   helper.join();
 
-  std::map<std::string, std::string> first_with_steps, first_with_place;
+  std::map<std::string, std::string> first_with_place;
+  std::map<std::string, const RunRef*> first_with_steps;
   for (auto& record : records) {
     const RunRef& run = record.run;
     const std::string place =
@@ -235,14 +236,15 @@ std::vector<Record> load_records(const std::string& runs_folder, const std::vect
       give_up(record, RecordState::kDamaged, "the seed is planned twice, see " + planned->second);
     if (!record.usable() || record.is_measurement()) continue;
     // Two seeds of an arm start from other weights and see other data: equal steps are a copied
-    // file. (A measurement may find the same with every seed.)
+    // file. (Two rates of one seed may share them: the first step has not seen the rate, and a far
+    // too large one diverges at the second. A measurement may find the same with every seed.)
     const std::string steps = string_at(record.summary, "steps_digest");
     const std::string key = canonical(Json{run.arm, run.dataset, run.token_budget, steps});
-    const auto [other, is_first] = first_with_steps.emplace(key, run.name + " " + run.run_id);
-    if (!is_first && !steps.empty() &&
-        run.run_id != other->second.substr(other->second.rfind(' ') + 1))
+    const RunRef& other = *first_with_steps.emplace(key, &run).first->second;
+    if (run.seed != other.seed && !steps.empty())
       give_up(record, RecordState::kDamaged,
-              "its steps are those of " + other->second + ": one of the two is a copy");
+              "its steps are those of " + other.name + " " + other.run_id +
+                  ": one of the two is a copy");
   }
   return records;
 }

@@ -210,6 +210,18 @@ TEST_F(RecordTest, TwoSeedsWithTheSameStepsAreACopy) {
   EXPECT_NE(records[1].reason.find("copy"), std::string::npos) << records[1].reason;
 }
 
+/// One step has not seen its rate, and two far too large ones diverge at the same second step.
+TEST_F(RecordTest, TwoRatesOfASeedWithTheSameStepsAreNone) {
+  RunRef larger = run;
+  larger.peak_lr = 1e12;
+  larger = testing::planned(larger);
+  const std::string digest = read_json(file("summary.json"))["steps_digest"];
+  testing::write_record(folder.path(), larger, options,
+                        {.summary = [&](Json& s) { s["steps_digest"] = digest; }});
+  for (const auto& record : load_records(folder.path(), {run, larger}, {}))
+    EXPECT_TRUE(record.usable()) << record.reason;
+}
+
 TEST_F(RecordTest, ASeedPlannedTwiceIsSeen) {
   const auto records = load_records(folder.path(), {run, run}, {});
   EXPECT_EQ(records[1].state, RecordState::kDamaged);

@@ -1,6 +1,7 @@
 #include "suite/plan/estimate.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "suite/base/files.h"
@@ -25,6 +26,23 @@ std::string shape_of(const Json& config) {
                     config.at("precision"), config.at("device"), config.at("threads")});
 }
 
+/// Step in the name of the newest <folder>/checkpoint_<step>.safetensors
+/// (suite/train/checkpoint.h); 0 without one.
+int64_t newest_checkpoint(const std::filesystem::path& folder) {
+  constexpr std::string_view kPrefix = "checkpoint_", kSuffix = ".safetensors";
+  int64_t newest = 0;
+  std::error_code absent;
+  for (const auto& file : std::filesystem::directory_iterator(folder, absent)) {
+    const std::string name = file.path().filename().string();
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    int64_t step = 0;
+    const char* end = name.data() + name.size() - kSuffix.size();
+    if (std::from_chars(name.data() + kPrefix.size(), end, step).ptr == end)
+      newest = std::max(newest, step);
+  }
+  return newest;
+}
+
 }  // namespace
 
 double training_flops_per_token(const Json& config) {
@@ -40,7 +58,11 @@ Estimate::Estimate(const std::string& runs_folder) {
   for (const auto& entry : std::filesystem::directory_iterator(runs_folder)) {
     const auto summary_file = entry.path() / "summary.json",
                manifest_file = entry.path() / "manifest.json";
-    if (!std::filesystem::exists(summary_file) || !std::filesystem::exists(manifest_file)) continue;
+    if (!std::filesystem::exists(summary_file) || !std::filesystem::exists(manifest_file)) {
+      if (const int64_t step = newest_checkpoint(entry.path()); step > 0)
+        begun_[entry.path().filename().string()] = step;
+      continue;
+    }
     try {
       const Json summary = read_json(summary_file.string()),
                  manifest = read_json(manifest_file.string());
@@ -69,6 +91,18 @@ double Estimate::seconds(const PlannedRun& run, bool* measured) const {
   if (!run.task.empty()) return kStartSeconds + kMeasurementSeconds;
   const double rate = run.device == "cuda" ? kGpuFlopsPerSecond : kCpuFlopsPerSecond;
   return kStartSeconds + tokens * training_flops_per_token(run.config) / rate;
+}
+
+double Estimate::seconds_left(const PlannedRun& run, bool* measured) const {
+  const double whole = seconds(run, measured);
+  const auto begun = begun_.find(run.run_id);
+  if (begun == begun_.end()) return whole;
+  const Json& config = run.config;
+  const double done = static_cast<double>(begun->second) *
+                      config.at("batch_sequences").get<double>() *
+                      config.at("size").at("context").get<double>();
+  const double share = 1 - std::min(1.0, done / static_cast<double>(run.token_budget));
+  return kStartSeconds + (whole - kStartSeconds) * share;
 }
 
 bool Estimate::finished(const std::string& run_id) const {

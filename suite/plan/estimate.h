@@ -2,6 +2,8 @@
 // else from its FLOPs.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,12 @@ class Estimate {
   explicit Estimate(const std::string& runs_folder);
   /// Seconds on one device with one thread. `*measured` says whether finished runs told.
   double seconds(const PlannedRun& run, bool* measured = nullptr) const;
+  /// The same from its newest checkpoint on.
+  double seconds_left(const PlannedRun& run, bool* measured = nullptr) const;
   /// Is there a finished or diverged record for this run id?
   bool finished(const std::string& run_id) const;
+  /// Is there a checkpoint from which the run would go on?
+  bool begun(const std::string& run_id) const { return begun_.contains(run_id); }
 
  private:
   struct Seen {
@@ -29,6 +35,7 @@ class Estimate {
   };
   std::vector<Seen> seen_;
   std::vector<std::string> finished_;
+  std::map<std::string, int64_t> begun_;  // [run id]: step of the newest checkpoint
 };
 
 }  // namespace normbench

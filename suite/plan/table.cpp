@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "suite/base/files.h"
 #include "suite/base/limits.h"
@@ -66,8 +67,10 @@ void read_peak_lr(const JsonObject& setting, Setting& s) {
   for (const auto& arm : rates.keys()) {
     s.peak_lr[arm];  // also of an empty list, which check_setting() then refuses
     for (const auto& pair : rates.required<std::vector<Json>>(arm)) {
-      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() ||
-          !pair[1].is_number())
+      const bool is_pair =
+          pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() && pair[1].is_number();
+      constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+      if (!is_pair || (pair[0].is_number_unsigned() && pair[0].get<uint64_t>() > kLargest))
         rates.fail(arm, "wrong type", pair.dump(), "[token budget, peak learning rate]");
       s.peak_lr[arm].emplace_back(pair[0].get<int64_t>(), pair[1].get<double>());
     }

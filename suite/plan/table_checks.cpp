@@ -67,9 +67,10 @@ void check_budget(const JsonObject& o, const std::string& key, int64_t budget, i
 
 /// An arm with a batch of its own trains in micro-batches of the setting's, or in one of its own.
 void check_batch(const JsonObject& o, const std::string& key, int64_t batch, int64_t micro) {
-  if (batch > 0 && micro > 0 && batch % std::min(batch, micro) == 0) return;
+  if (batch > 0 && batch % std::min(batch, micro) == 0) return;
   o.fail(key, "a batch is not a whole number of micro-batches",
-         std::to_string(batch) + " and " + std::to_string(micro));
+         std::to_string(batch) + " and " + std::to_string(micro),
+         "less than " + std::to_string(micro) + ", or a multiple of it");
 }
 
 void check_step(const JsonObject& o, const std::string& key, int64_t batch, int64_t context) {
@@ -251,17 +252,21 @@ void check_setting(const JsonObject& o, const Setting& s, const Table& table, co
   for (const auto& item : sizes.items()) known_sizes.push_back(item.key());
   require_known(o, "size", "no such size in sizes.json", s.size, known_sizes);
   const int64_t context = sizes[s.size]["context"].get<int64_t>();
-  if (s.batch_sequences <= 0 || s.micro_batch_sequences <= 0 ||
-      s.batch_sequences % s.micro_batch_sequences != 0)
+  for (const auto& [key, sequences] : {std::pair("batch_sequences", s.batch_sequences),
+                                       std::pair("micro_batch_sequences", s.micro_batch_sequences)})
+    if (sequences < 1)
+      o.fail(key, "a batch without a sequence", std::to_string(sequences), "1 or more");
+  if (s.batch_sequences % s.micro_batch_sequences != 0)
     o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
-           std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences));
+           std::to_string(s.batch_sequences) + " and " + std::to_string(s.micro_batch_sequences),
+           "a divisor of " + std::to_string(s.batch_sequences));
   check_step(o, "batch_sequences", s.batch_sequences, context);
   if (s.validation_tokens > kMostValidationTokens)
     o.fail("validation_tokens", "more than a slice that is read after every run",
            std::to_string(s.validation_tokens), "at most " + std::to_string(kMostValidationTokens));
   if (s.validation_tokens <= 0 || s.validation_tokens % context != 0)
-    o.fail("validation_tokens", "not a multiple of the context",
-           std::to_string(s.validation_tokens), "a multiple of " + std::to_string(context));
+    o.fail("validation_tokens", "not a number of whole contexts",
+           std::to_string(s.validation_tokens), std::to_string(context) + " or a multiple of it");
   require_positive(o, "clip_norm", "a clipping norm must be positive", s.clip_norm);
   require_positive(o, "divergence_loss_above", "a limit that every loss exceeds",
                    s.divergence_loss_above);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "suite/plan/testing/small_table.h"
@@ -52,7 +53,11 @@ TEST_F(PlanTest, NumbersThatARunWouldTripOverAreErrors) {
   expect_refusal(kSetting + "/token_budgets", Json{2560, 1280}, "not in rising order");
   expect_refusal(kSetting + "/token_budgets", Json::array(), "empty");
   expect_refusal(kSetting + "/micro_batch_sequences", 3, "whole number of micro-batches");
-  expect_refusal(kSetting + "/validation_tokens", 65, "multiple of the context");
+  expect_refusal(kSetting + "/batch_sequences", 0, "a batch without a sequence");
+  expect_refusal(kSetting + "/micro_batch_sequences", 0, "a batch without a sequence");
+  expect_refusal(kSetting + "/validation_tokens", 65, "whole contexts");
+  expect_refusal(kSetting + "/peak_lr/a/0/0", std::numeric_limits<uint64_t>::max(),
+                 "18446744073709551615");
   expect_refusal("/tiers/smoke/threads", 1'000'000, "1 to 1024");
 }
 

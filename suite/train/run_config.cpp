@@ -35,10 +35,9 @@ RunConfig read_run_config(const Json& json, const std::string& file) {
   c.probes = o.optional<std::vector<std::string>>("probes", {});
   o.finish();
 
-  if (c.peak_lr <= 0)
-    o.fail("peak_lr", "a learning rate must be positive", std::to_string(c.peak_lr));
+  if (c.peak_lr <= 0) o.fail("peak_lr", "a learning rate must be positive", Json(c.peak_lr).dump());
   if (c.clip_norm <= 0)
-    o.fail("clip_norm", "a clipping norm must be positive", std::to_string(c.clip_norm));
+    o.fail("clip_norm", "a clipping norm must be positive", Json(c.clip_norm).dump());
   if (c.batch_sequences <= 0 || c.micro_batch_sequences <= 0 ||
       c.batch_sequences % c.micro_batch_sequences != 0)
     o.fail("micro_batch_sequences", "a batch is not a whole number of micro-batches",
