@@ -320,6 +320,22 @@ TEST(DataJson, UnknownKeysAndCorporaAreNamed) {
   Json c = json;
   c["datasets"]["gcide_1k"]["validation_share"] = 1.5;
   expect_words(error_of(c), {"validation_share", "1.5"});
+  for (const auto& [at, value] :
+       {std::pair("options", Json("x")), std::pair("expected/train_tokens", Json(-5)),
+        std::pair("expected/bytes_per_token", Json(0))}) {
+    Json d = json;
+    const std::string pointer = std::string("/datasets/synthetic/") + at;
+    d[Json::json_pointer(pointer)] = value;
+    expect_words(error_of(d), {"data.json, at " + pointer, value.dump()});
+  }
+  Json e = json;  // which only the corpus knows
+  e["datasets"]["synthetic"]["options"]["documnts"] = 3;
+  const std::string path = folder.file("data.json", e.dump());
+  for (const auto& spec : read_data_specs(path))
+    if (spec.name == "synthetic")
+      expect_words(
+          user_error_of([&] { prepare_dataset(spec, {.cache_folder = folder.path()}); }),
+          {path + ", at /datasets/synthetic/options/documnts", "did you mean \"documents\"?"});
 }
 
 }  // namespace

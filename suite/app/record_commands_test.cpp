@@ -117,6 +117,19 @@ TEST(Records, ARecordOfAnOlderBuildIsRedAlsoRightAfterTheRebuild) {
   EXPECT_NE(result.out.find("is stale"), std::string::npos) << result.out;
 }
 
+TEST(Records, ACheckThatKnowsItsCanariesWritesNothing) {
+  const Checkout checkout;
+  ASSERT_NO_FATAL_FAILURE(measure(checkout));
+  const auto first = checkout.normbench(check_of_measurement());
+  // As in a folder that is read-only, which root's rights would hide from a test.
+  const std::string lock = checkout.path() + "/results/cache/canary/.lock";
+  std::filesystem::remove(lock);
+  std::filesystem::create_directory(lock);
+  const auto again = checkout.normbench(check_of_measurement());
+  EXPECT_EQ(again.exit_code, first.exit_code) << again.err;
+  EXPECT_EQ(again.out, first.out);
+}
+
 TEST(Records, ADamagedCanaryIsRunAgain) {
   const Checkout checkout;
   ASSERT_NO_FATAL_FAILURE(measure(checkout));
@@ -192,6 +205,15 @@ TEST(Records, PublishingNeverReplacesARecordByOneThatCannotBeBelieved) {
   EXPECT_NE(taken_over.out.find("2 of them published before"), std::string::npos) << taken_over.out;
   EXPECT_EQ(files_below(published), good);
   std::filesystem::remove_all(own);
+
+  const std::string stranger = published + "/runs/0123456789abcdef";
+  std::filesystem::create_directory(stranger);
+  const auto told = publish();
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_NE(told.err.find("1 record in " + published + "/runs of no run"), std::string::npos)
+      << told.err;
+  EXPECT_NE(told.err.find("0123456789abcdef"), std::string::npos) << told.err;
+  std::filesystem::remove(stranger);
 
   make_stale(folders_of(published + "/runs").front());
   expect_error(publish(), 2, "is stale");
