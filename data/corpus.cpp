@@ -64,7 +64,8 @@ void Chunker::line(std::string_view line) {
     finish();
     size_t cut = line.rfind(' ', longest_line_);
     if (cut == std::string_view::npos || cut == 0)
-      for (cut = longest_line_; (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80; --cut) {
+      for (cut = longest_line_; cut > 1 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80;
+           --cut) {
       }  // not inside of a character
     chunk_ = line.substr(0, cut);
     finish();
