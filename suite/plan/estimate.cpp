@@ -1,9 +1,9 @@
 #include "suite/plan/estimate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
+#include "suite/base/checkpoint_name.h"
 #include "suite/base/files.h"
 
 namespace normbench {
@@ -26,20 +26,12 @@ std::string shape_of(const Json& config) {
                     config.at("precision"), config.at("device"), config.at("threads")});
 }
 
-/// Step in the name of the newest <folder>/checkpoint_<step>.safetensors
-/// (suite/train/checkpoint.h); 0 without one.
+/// Step of the newest checkpoint in a folder; 0 without one.
 int64_t newest_checkpoint(const std::filesystem::path& folder) {
-  constexpr std::string_view kPrefix = "checkpoint_", kSuffix = ".safetensors";
   int64_t newest = 0;
   std::error_code absent;
-  for (const auto& file : std::filesystem::directory_iterator(folder, absent)) {
-    const std::string name = file.path().filename().string();
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    int64_t step = 0;
-    const char* end = name.data() + name.size() - kSuffix.size();
-    if (std::from_chars(name.data() + kPrefix.size(), end, step).ptr == end)
-      newest = std::max(newest, step);
-  }
+  for (const auto& file : std::filesystem::directory_iterator(folder, absent))
+    newest = std::max(newest, checkpoint_step(file.path().filename().string()).value_or(0));
   return newest;
 }
 

@@ -1,5 +1,5 @@
-// How long a run takes, before it is started: from finished runs of the same shape on this machine,
-// else from its FLOPs.
+// How long a run takes, before it is started: from finished runs of the same shape (published ones
+// that were taken over come from other machines), else from its FLOPs.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "suite/base/checkpoint_name.h"
 #include "suite/base/files.h"
 #include "suite/base/hash.h"
 #include "suite/base/log.h"
@@ -14,20 +15,21 @@ namespace normbench {
 namespace {
 
 constexpr size_t kKept = 2;
-const std::string kPrefix = "checkpoint_";
 
-/// Checkpoint files of a folder, newest first. Names hold the step with leading zeros, so names
-/// sort like steps.
+/// Checkpoint files of a folder, newest first, half-written ones among them.
 std::vector<std::filesystem::path> checkpoint_files(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
   for (const auto& entry : std::filesystem::directory_iterator(folder, absent))
-    if (entry.path().filename().string().starts_with(kPrefix)) files.push_back(entry.path());
+    if (entry.path().filename().string().starts_with(kCheckpointPrefix))
+      files.push_back(entry.path());
   std::sort(files.rbegin(), files.rend());
   return files;
 }
 
-bool whole_name(const std::filesystem::path& file) { return file.extension() == ".safetensors"; }
+bool whole_name(const std::filesystem::path& file) {
+  return checkpoint_step(file.filename().string()).has_value();
+}
 
 std::string content_digest(const std::map<std::string, TensorEntry>& tensors) {
   StreamHash hash;
@@ -78,9 +80,7 @@ void save_checkpoint(const std::string& folder, const std::string& run_id,
                          {"seconds_train", progress.seconds_train},
                          {"sessions", progress.sessions},
                          {"digest", content_digest(entries)}};
-  std::string step = std::to_string(progress.step);
-  step.insert(0, 12 - std::min<size_t>(12, step.size()), '0');
-  write_file_atomically(folder + "/" + kPrefix + step + ".safetensors",
+  write_file_atomically(folder + "/" + checkpoint_name(progress.step),
                         safetensors_bytes({{"normbench", canonical(position)}}, entries));
 
   size_t whole = 0;
