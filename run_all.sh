@@ -193,7 +193,10 @@ if [[ ${mode} == test ]]; then
     printf '   would run: ctest %s\n' "${ctest_arguments[*]}"
     exit 0
   fi
-  exec ctest "${ctest_arguments[@]}"  # its closing lines are the last ones
+  # Its closing lines are the last ones. No exec: then nobody would be left to say what Ctrl-C does.
+  code=0
+  ctest "${ctest_arguments[@]}" || code=$?
+  exit "${code}"
 fi
 
 step "Plan" "seconds" "${bin}/normbench" plan "${selection[@]}"

@@ -32,21 +32,41 @@ CLI::Validator whole_number_within(int64_t least, int64_t most) {
   return CLI::Validator(check, "", "whole number");
 }
 
-void refuse_unknown_command(const CLI::App& app) {
-  const CLI::App* last = &app;  // the innermost command that was found
-  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
-  std::vector<std::string> known;
-  for (const auto* command : last->get_subcommands([](const CLI::App*) { return true; }))
-    known.push_back(command->get_name());
-  if (known.empty()) return;
-  for (const auto& argument : last->remaining()) {
-    if (argument.starts_with('-')) continue;
+namespace {
+
+std::vector<std::string> options_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> commands_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* known : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(known->get_name());
+  return names;
+}
+
+}  // namespace
+
+void refuse_unknown_words(const CLI::App& app) {
+  const auto commands = commands_of(app);
+  for (const auto& word : app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with("-"))
+      throw UserError({.what = "unknown option of " + app.get_name(),
+                       .found = "\"" + name + "\"",
+                       .todo = did_you_mean(name, options_of(app),
+                                            app.get_name() + " --help lists its options")});
+    if (commands.empty()) continue;  // the value of an unknown option, which comes after it
     throw UserError(
-        {.what = "unknown command of " + last->get_name(),
-         .found = "\"" + argument + "\"",
-         .expected = one_of(known),
-         .todo = did_you_mean(argument, known, last->get_name() + " --help says what each does")});
+        {.what = "unknown command of " + app.get_name(),
+         .found = "\"" + word + "\"",
+         .expected = one_of(commands),
+         .todo = did_you_mean(word, commands, app.get_name() + " --help says what each does")});
   }
+  for (const auto* command : app.get_subcommands()) refuse_unknown_words(*command);
 }
 
 }  // namespace normbench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "suite/base/limits.h"
 
@@ -15,6 +16,16 @@ inline const CLI::Validator kNotEmpty(
     },
     "", "not empty");
 
+/// For an option that names a file to write: a folder is refused before anything is read.
+inline const CLI::Validator kFileToWrite(
+    [](const std::string& text) -> std::string {
+      std::error_code unreadable;
+      if (std::filesystem::is_directory(text, unreadable))
+        return "found: the folder \"" + text + "\"; expected: a file to write";
+      return kNotEmpty(text);
+    },
+    "", "file to write");
+
 /// For an option that takes a number: finite, and within a limit of limits.h. CLI11's own ranges
 /// spell the largest double in 300 digits.
 CLI::Validator number_within(const Json& limit);
@@ -25,8 +36,8 @@ CLI::Validator whole_number_within(int64_t least, int64_t most);
 /// Timed steps of `throughput`: days of any model.
 inline const CLI::Validator kTimedSteps = whole_number_within(1, 1'000'000);
 
-/// "plan" and "frobnicate" for `normbench plan` and `normbench data frobnicate`: throws UserError
-/// with the nearest command when an argument stands where a command is wanted and none was found.
-void refuse_unknown_command(const CLI::App& app);
+/// What CLI11 could not place, "--teir" of `normbench plan --teir smoke` or "frobnicate" of
+/// `normbench data frobnicate`: throws UserError with the nearest option or command.
+void refuse_unknown_words(const CLI::App& app);
 
 }  // namespace normbench

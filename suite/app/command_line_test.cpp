@@ -12,7 +12,13 @@ using testing::normbench;
 using testing::run_program;
 
 TEST(CommandLine, AnUnknownOptionOrCommandIsWrongUse) {
-  EXPECT_EQ(normbench({"plan", "--teir", "smoke"}).exit_code, 2);
+  expect_error(
+      normbench({"plan", "--teir", "smoke"}), 2,
+      "unknown option of plan\n  found:    \"--teir\"\n  to do:    did you mean \"--tier\"?");
+  expect_error(normbench({"plan", "--teir=smoke"}), 2, "did you mean \"--tier\"?");
+  expect_error(normbench({"--foo"}), 2, "unknown option of normbench\n  found:    \"--foo\"");
+  expect_error(normbench({"--foo", "plan"}), 2, "\"--foo\"");
+  expect_error(normbench({"data", "list", "--foo"}), 2, "list --help lists its options");
   EXPECT_EQ(normbench({"--help"}).exit_code, 0);
 }
 
@@ -55,6 +61,15 @@ TEST(CommandLine, AnOptionThatWouldBeIgnoredIsAnError) {
     EXPECT_TRUE(result.err.find("excludes") != std::string::npos ||
                 result.err.find("requires") != std::string::npos)
         << result.err;
+  }
+}
+
+TEST(CommandLine, AFolderIsNoFileToWrite) {
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  const std::string text = "found: the folder \"" + folder + "\"; expected: a file to write";
+  for (const auto& option : {std::vector<std::string>{"report", "--out"}, {"judge", "--json"}}) {
+    expect_error(normbench({option[0], option[1], folder}), 2, option[1] + ": " + text);
+    expect_error(normbench({option[0], option[1], ""}), 2, option[1] + ": found: \"\"");
   }
 }
 

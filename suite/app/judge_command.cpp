@@ -18,6 +18,7 @@
 #include "suite/base/log.h"
 #include "suite/base/text.h"
 #include "suite/judge/baseline.h"
+#include "suite/judge/bless.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"

@@ -48,7 +48,7 @@ int run(int argc, char** argv) {
   add_selection(plan_app, plan.tier, plan.only);
   auto* list = plan_app->add_flag("--list", plan.list, "every run with its id and state");
   plan_app->add_option("--ctest", plan.ctest_file, "write the tests as a CTest script to this file")
-      ->check(kNotEmpty)
+      ->check(kFileToWrite)
       ->excludes(list);
   plan_app->callback([&] { code = plan_command(project(), plan); });
 
@@ -81,7 +81,7 @@ int run(int argc, char** argv) {
       ->needs(regression)
       ->capture_default_str();
   judge_app->add_option("--json", judge.json_file, "also write the ledger as JSON")
-      ->check(kNotEmpty)
+      ->check(kFileToWrite)
       ->excludes(claim)
       ->excludes(regression);
   judge_app->callback([&] { code = judge_command(project(), judge); });
@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
   add_selection(report_app, report.tier, report.only);
   add_runs(report_app, report.runs_folder);
   report_app->add_option("--out", report.out, "where to write (default results/report/index.html)")
-      ->check(kNotEmpty);
+      ->check(kFileToWrite);
   report_app->callback([&] { code = report_command(project(), report); });
 
   BlessCommand bless;
@@ -154,7 +154,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() != 0) refuse_unknown_command(app);
+    if (e.get_exit_code() != 0) refuse_unknown_words(app);
     return app.exit(e) == 0 ? static_cast<int>(kExitOk) : static_cast<int>(kExitWrongUse);
   }
   return code;

@@ -33,10 +33,10 @@ void print_list(const Project& project, const PlannedTier& planned, const Estima
 
 /// The smallest speed-up that a paired comparison with this many seeds can tell from none.
 void print_power(const PlannedTier& planned) {
-  const Json& noise = planned.tier->noise;
-  if (!noise.is_object()) return;
-  const double sd = noise.at("loss_sd"), slope = noise.at("slope_nats_per_doubling");
   for (const auto& setting : planned.tier->settings) {
+    const Json& noise = setting.noise.is_null() ? planned.tier->noise : setting.noise;
+    if (noise.is_null() || setting.seeds.size() < 2) continue;
+    const double sd = noise.at("loss_sd"), slope = noise.at("slope_nats_per_doubling");
     const auto n = static_cast<int>(setting.seeds.size());
     const double sd_log_ratio = std::sqrt(2.0) * sd / (slope / std::log(2.0));
     const double effect = std::exp(minimum_detectable_effect(sd_log_ratio, n, /*alpha=*/0.05)) - 1;
@@ -134,7 +134,7 @@ int plan_command(const Project& project, const PlanCommand& request) {
     if (begun > 0) fmt::print(", {} begun", begun);
     if (left > 0)
       fmt::print(", {} left on {} ({})", duration_text(left), one_of_device(device),
-                 measured_runs > 0 ? "from finished runs on this machine"
+                 measured_runs > 0 ? "from finished runs in results/runs"
                  : guessed > 0     ? "a guess: nobody has timed these measurements here"
                                    : "rough, from FLOPs");
     fmt::print("\n");

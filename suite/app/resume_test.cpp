@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -177,6 +178,12 @@ TEST_F(Resume, AnInterruptedRunSaysSoAndGoesOnToTheSameBits) {
       << rest.out << rest.err;
   EXPECT_EQ(summary(runs, config).at("sessions"), 2);
   EXPECT_EQ(bits(summary(runs, config)), undisturbed(config));
+  // The time of a step is that of all steps, not of those since the resume.
+  std::vector<double> seconds;
+  for (const auto& line : read_record_lines(folder + "/steps.jsonl.zst"))
+    seconds.push_back(Json::parse(line).at("seconds"));
+  std::nth_element(seconds.begin(), seconds.begin() + 750, seconds.end());
+  EXPECT_EQ(summary(runs, config).at("step_seconds_median"), seconds[750]);
 }
 
 TEST_F(Resume, AnInterruptedValidationGoesOnFromTheLastCheckpoint) {

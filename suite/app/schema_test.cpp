@@ -7,6 +7,7 @@
 
 #include "suite/app/testing/schema_check.h"
 #include "suite/base/files.h"
+#include "suite/judge/bless.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/testing/synthetic.h"
@@ -194,7 +195,7 @@ TEST(Schemas, ASpoiledDocumentIsRefusedWithItsPlace) {
       {"table", "/claims/0/id", "-first", "/claims/0/id"},
       {"table", "/tiers/huge", Json::object(), "/tiers"},
       {"table", "/tiers/cpu/device", "tpu", "/tiers/cpu/device"},
-      {"table", "/tiers/cpu/noise/loss_sd", "small", "/tiers/cpu/noise/loss_sd"},
+      {"table", setting + "/noise/loss_sd", "small", setting + "/noise/loss_sd"},
       {"table", setting + "/token_budget", Json{1}, setting},
       {"table", setting + "/seeds", kRemove, setting},
       {"table", setting + "/seeds/0", "zero", setting + "/seeds/0"},

@@ -54,6 +54,10 @@ std::string digest_of_rows(const std::vector<std::string>& lines) {
   return hash.hex();
 }
 
+Json summary_of_rows(const std::vector<std::string>& lines) {
+  return Json::object({{"steps_digest", digest_of_rows(lines)}});
+}
+
 void print(const std::string& name, const Json& summary, bool reused) {
   std::cout << name << " (" << summary.at("run_id").get<std::string>()
             << "): " << summary.at("rows") << " rows";
@@ -113,7 +117,7 @@ int worker_measure(const WorkerRun& request) {
                  {"values", rows.values()},
                  {"seconds_measure",
                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}},
-                digest_of_rows);
+                summary_of_rows);
   print(request.name, folder.summary(), /*reused=*/false);
   return kExitOk;
 }

@@ -1,7 +1,13 @@
 #include "suite/judge/baseline.h"
 
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "suite/base/record_digest.h"
 #include "suite/judge/gate.h"
+#include "suite/judge/statistics.h"
 
 namespace normbench {
 namespace {
@@ -21,11 +27,32 @@ void check_value(const JsonObject& value) {
   value.finish();
 }
 
+/// n, mean and s are for the reader of the file: the gate reads the values. So they must agree.
+void check_statistics(const JsonObject& group) {
+  std::vector<double> losses;
+  const auto& values = group.raw("values");
+  for (const auto& value : values)
+    if (const Json& loss = value.at("validation_loss"); !loss.is_null()) losses.push_back(loss);
+  const double n = static_cast<double>(values.size());
+  const std::vector<std::pair<std::string, std::optional<double>>> expected = {
+      {"n", n},
+      {"mean", losses.empty() ? std::nullopt : std::optional(mean(losses))},
+      {"s", losses.size() < 2 ? 0 : sample_sd(losses)}};
+  for (const auto& [key, number] : expected) {
+    const Json& found = group.raw(key);
+    // The sums may have been made in another order of the seeds.
+    const bool agrees = number ? found.is_number() && std::abs(found.get<double>() - *number) < 1e-9
+                               : found.is_null();
+    if (!agrees && !values.empty())  // an empty group is named as a placeholder by the gate
+      group.fail(key, "not what the values beside it say", found.dump(),
+                 number ? Json(*number).dump() : "null");
+  }
+}
+
 void check_group(const JsonObject& group) {
   group.required<int>("n");
   group.for_each_element("values", check_value);
-  group.ignore("mean");  // for the reader of the file
-  group.ignore("s");
+  check_statistics(group);
   group.finish();
 }
 
@@ -35,11 +62,13 @@ void check_entry(const JsonObject& entry) {
       arm.for_each_object(dataset,
                           [](const std::string&, const JsonObject& group) { check_group(group); });
   });
-  entry.for_each_object("verdicts", [](const std::string&, const JsonObject& claim) {
+  const auto check_outcomes = [](const std::string&, const JsonObject& claim) {
     for (const auto& dataset : claim.keys())
       outcome_from_name(claim.required<std::string>(dataset),
                         claim.file() + ", at " + claim.pointer() + "/" + dataset);
-  });
+  };
+  entry.for_each_object("verdicts", check_outcomes);
+  if (entry.has("runs_alone")) entry.for_each_object("runs_alone", check_outcomes);
   entry.ignore("created");
   entry.ignore("fingerprint");
   entry.finish();
@@ -63,6 +92,46 @@ Json read_baseline(const JudgeInput& input, const std::string& file) {
   object.ignore("note");
   object.finish();
   return baseline;
+}
+
+std::optional<CommittedGroup> group_of(const Json& entry, const RunRef& run) {
+  const Json* at = &entry;
+  for (const std::string& key :
+       {std::string("arms"), run.arm, run.dataset, std::to_string(run.token_budget)}) {
+    if (!at->is_object() || !at->contains(key)) return std::nullopt;
+    at = &(*at)[key];
+  }
+  CommittedGroup group{at->value("n", 0), at->value("values", Json::array())};
+  if (group.n <= 0 || group.values.size() != static_cast<size_t>(group.n)) return std::nullopt;
+  return group;
+}
+
+const Json* value_of(const CommittedGroup& group, int64_t seed) {
+  for (const auto& value : group.values)
+    if (value.value("seed", Json()) == seed) return &value;
+  return nullptr;
+}
+
+int num_values(const Json& entry) {
+  size_t n = 0;
+  for (const auto& arm : entry.value("arms", Json::object()))
+    for (const auto& dataset : arm)
+      for (const auto& group : dataset) n += group.at("values").size();
+  return static_cast<int>(n);
+}
+
+std::optional<Outcome> committed_outcome(const Json& entries, const std::string& numeric_class,
+                                         const std::string& of, const std::string& claim,
+                                         const std::string& dataset) {
+  std::optional<Outcome> lowest;
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    if (entries.contains(numeric_class) && entry.key() != numeric_class) continue;
+    const Json by_dataset = entry->value(of, Json::object()).value(claim, Json::object());
+    if (!by_dataset.contains(dataset)) continue;
+    const Outcome outcome = outcome_from_name(by_dataset[dataset], entry.key());
+    if (!lowest || falls_below(outcome, *lowest)) lowest = outcome;
+  }
+  return lowest;
 }
 
 }  // namespace normbench

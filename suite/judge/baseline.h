@@ -2,10 +2,13 @@
 // takes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "suite/base/json.h"
 #include "suite/judge/input.h"
+#include "suite/judge/outcome.h"
 
 namespace normbench {
 
@@ -15,5 +18,23 @@ constexpr const char* kBaselineSchema = "normbench-baseline-1";
 /// or a key of an entry is missing, unknown or of a wrong type. Placeholders (no entries; groups
 /// without values) are read.
 Json read_baseline(const JudgeInput& input, const std::string& file);
+
+/// One arm, dataset and budget of an entry.
+struct CommittedGroup {
+  int n = 0;
+  Json values;
+};
+/// Of a run's place; nothing when the entry holds none or a placeholder.
+std::optional<CommittedGroup> group_of(const Json& entry, const RunRef& run);
+/// The value of a seed, or null.
+const Json* value_of(const CommittedGroup& group, int64_t seed);
+/// Of all groups of an entry.
+int num_values(const Json& entry);
+
+/// `of` is "verdicts" or "runs_alone": what the entry of this class holds of a claim on a dataset;
+/// for a class without an entry the lowest of what the entries hold. Nothing where none does.
+std::optional<Outcome> committed_outcome(const Json& entries, const std::string& numeric_class,
+                                         const std::string& of, const std::string& claim,
+                                         const std::string& dataset);
 
 }  // namespace normbench

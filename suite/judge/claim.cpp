@@ -136,6 +136,25 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
   return found;
 }
 
+bool asks_for_tuning(const Claim& claim) {
+  return find_rule(claim.rule).tuned && claim.fixed_rates.empty() && !claim.arms.empty();
+}
+
+bool keeps_runs_alone(const Claim& claim, const Verdict& verdict) {
+  return verdict.outcome == Outcome::kOutOfScale && !find_rule(claim.rule).of_seconds;
+}
+
+std::vector<const Record*> trials_of(const Claim& claim, const Evidence& evidence,
+                                     const std::string& dataset) {
+  std::vector<const Record*> found;
+  if (!asks_for_tuning(claim)) return found;
+  const auto settings = spans_settings(claim) ? claim.settings : std::vector{dataset};
+  for (const auto& record : evidence.sweep)
+    if (is_one_of(record.run.arm, claim.arms) && is_one_of(record.run.dataset, settings))
+      found.push_back(&record);
+  return found;
+}
+
 Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::string& dataset) {
   Verdict verdict;
   verdict.claim = claim.id;
@@ -157,8 +176,7 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   std::set<std::string> classes;
   for (const auto* record : records_of(claim, evidence, dataset)) {
     if (!record->usable()) {
-      verdict.missing.push_back(record->run.name + " is " + record_state_name(record->state) +
-                                ": " + record->reason);
+      verdict.missing.push_back(unusable_text(*record));
       continue;
     }
     classes.insert(record->numeric_class());
@@ -198,14 +216,12 @@ std::string diverged_text(const Verdict& verdict) {
 
 void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& evidence,
                     const std::string& measured, std::vector<std::string> untuned) {
-  const Rule& rule = find_rule(claim.rule);
   const std::string would_say = " (The runs alone say " +
                                 std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
   const size_t planned = records_of(claim, evidence, verdict.dataset).size();
-  const bool asks_for_tuning = rule.tuned && claim.fixed_rates.empty() && !claim.arms.empty();
   const auto settings = spans_settings(claim) ? claim.settings : std::vector{verdict.dataset};
-  if (asks_for_tuning)
+  if (asks_for_tuning(claim))
     for (const auto& setting : settings)
       for (auto& problem : evidence.tuning.problems(evidence.input, claim.arms, setting))
         untuned.push_back(std::move(problem));
@@ -239,7 +255,7 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
         would_say;
     for (const auto& problem : untuned) verdict.notes.push_back(problem);
   } else {
-    if (asks_for_tuning)
+    if (asks_for_tuning(claim))
       for (const auto& setting : settings)
         for (const auto& arm : claim.arms) {
           if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)

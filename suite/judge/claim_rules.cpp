@@ -272,7 +272,7 @@ const std::vector<Rule>& rules() {
       {"rate_exponent", read_rate_exponent, rule_rate_exponent, Reads::kAllSweeps},
       {"scaling_fit", read_scaling_fit, rule_scaling_fit, Reads::kAllSettings, true},
       {"speed_up", read_speed_up, rule_speed_up, Reads::kRuns, true, true},
-      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns, false, true},
+      {"time_ratio", read_time_ratio, rule_time_ratio, Reads::kRuns, false, true, true},
   };
   return all;
 }

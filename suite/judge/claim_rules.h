@@ -26,6 +26,7 @@ struct Rule {
   Reads reads;         // when the claim has no measurement and no published points
   bool tuned = false;  // compares arms at their best rates: an untuned one makes it worthless
   bool p_of_no_effect = false;  // its p speaks of either direction, so of a NOT_REPRODUCED as well
+  bool of_seconds = false;      // compares times, which another day has otherwise
 };
 
 /// Sorted by name. Throws UserError in find_rule() when there is none of that name.

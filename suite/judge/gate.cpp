@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <set>
 
 #include "suite/base/files.h"
 #include "suite/base/text.h"
@@ -15,20 +15,12 @@ namespace {
 
 CheckResult red(const std::string& text) { return {CheckResult::Color::kRed, text}; }
 
-std::string run_all_command(const JudgeInput& input) {
-  return "./run_all.sh --tier " + input.tier + " --only " + input.paper + "." + input.table;
-}
-
 // `unusable`: whether a record is among the faults. Then there are no new numbers to bless yet.
 CheckResult red(std::string text, const std::vector<std::string>& faults, bool unusable,
                 const JudgeInput& input) {
   for (const auto& fault : faults) text += "\n  * " + fault;
   if (!unusable) text += "\n  If the new numbers are right:  " + bless_command(input);
   return red(text);
-}
-
-std::string unusable_text(const Record& record) {
-  return record.run.name + " is " + record_state_name(record.state) + ": " + record.reason;
 }
 
 bool is_absent(const Record& record) { return record.state == RecordState::kAbsent; }
@@ -38,39 +30,6 @@ std::string to_do(const Record& record, const std::string& runs_folder) {
   return is_absent(record)
              ? "run it: ctest -R '^" + record.run.name + "$'"
              : "delete " + folder + " and run it again: ctest -R '^" + record.run.name + "$'";
-}
-
-struct Group {  // one arm, dataset and budget of an entry
-  int n = 0;
-  Json values;  // mean and s stand in the file for the reader; they are recomputed from these
-};
-
-// Empty when the entry holds nothing for it.
-std::optional<Group> group_of(const Json& entry, const RunRef& run) {
-  const Json* at = &entry;
-  for (const std::string& key :
-       {std::string("arms"), run.arm, run.dataset, std::to_string(run.token_budget)}) {
-    if (!at->is_object() || !at->contains(key)) return std::nullopt;
-    at = &(*at)[key];
-  }
-  Group group{at->value("n", 0), at->value("values", Json::array())};
-  if (group.n <= 0 || group.values.size() != static_cast<size_t>(group.n))
-    return std::nullopt;  // a placeholder
-  return group;
-}
-
-const Json* value_of(const Group& group, int64_t seed) {
-  for (const auto& value : group.values)
-    if (value.value("seed", Json()) == seed) return &value;
-  return nullptr;
-}
-
-int num_values(const Json& entry) {
-  size_t n = 0;
-  for (const auto& arm : entry.value("arms", Json::object()))
-    for (const auto& dataset : arm)
-      for (const auto& group : dataset) n += group.at("values").size();
-  return static_cast<int>(n);
 }
 
 std::string place(const RunRef& run) {
@@ -112,7 +71,7 @@ CheckResult check_losses(const JudgeInput& input, const std::string& runs_folder
     classes.insert(numeric_class);
     const bool same_class = entries.contains(numeric_class);
     // For another class the entry with most values for this place speaks.
-    std::optional<Group> group;
+    std::optional<CommittedGroup> group;
     std::string entry_name = numeric_class;
     if (same_class) {
       group = group_of(entries[numeric_class], record.run);
@@ -202,29 +161,26 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
   for (const auto& claim : read_claims(input)) {
     if (claim.subject() != arm) continue;
     for (const auto& dataset : claim.datasets) {
-      std::optional<Outcome> committed;
-      for (auto it = entries.begin(); it != entries.end(); ++it) {
-        if (entries.contains(numeric_class) && it.key() != numeric_class) continue;
-        const Json verdicts = it.value().value("verdicts", Json::object());
-        if (!verdicts.contains(claim.id) || !verdicts[claim.id].contains(dataset)) continue;
-        const Outcome outcome = outcome_from_name(verdicts[claim.id][dataset], baseline_file);
-        if (!committed || falls_below(outcome, *committed)) committed = outcome;
-      }
+      const auto committed =
+          committed_outcome(entries, numeric_class, "verdicts", claim.id, dataset);
       if (!committed) {
         faults.push_back("claim " + claim.id + " on " + dataset +
                          ": the baseline holds no verdict");
         continue;
       }
       const Verdict now = judge_claim(claim, evidence, dataset);
-      const std::string line = "claim " + claim.id + " on " + dataset + ": now " +
-                               outcome_name(now.outcome) + ", committed " +
-                               outcome_name(*committed);
+      const auto alone = committed_outcome(entries, numeric_class, "runs_alone", claim.id, dataset);
+      const std::string line =
+          "claim " + claim.id + " on " + dataset + ": now " + outcome_name(now.outcome) +
+          ", committed " + outcome_name(*committed) +
+          (alone ? " (of the runs alone: " + std::string(outcome_name(*alone)) + ")" : "");
       for (const Record* record : records_of(claim, evidence, dataset))
         there += !is_absent(*record);
       unusable = unusable || !now.missing.empty();
       if (!now.missing.empty())
         faults.push_back(line + "; " + now.missing.front());
-      else if (falls_below(now.outcome, *committed))
+      else if (falls_below(now.outcome, *committed) ||
+               (alone && keeps_runs_alone(claim, now) && falls_below(now.statistics_say, *alone)))
         faults.push_back(line + "\n    " + now.reason);
       else
         said += "\n  " + line;
@@ -248,6 +204,10 @@ std::string baseline_path(const JudgeInput& input, const std::string& baselines_
 std::string bless_command(const JudgeInput& input) {
   return "normbench bless --tier " + input.tier + " --only " + input.paper + "." + input.table +
          " --reason \"...\"";
+}
+
+std::string run_all_command(const JudgeInput& input) {
+  return "./run_all.sh --tier " + input.tier + " --only " + input.paper + "." + input.table;
 }
 
 std::vector<std::string> regression_metrics(const JudgeInput& input, const std::string& arm) {
@@ -292,112 +252,6 @@ CheckResult check_regression(const JudgeInput& input, const std::string& runs_fo
         " is a placeholder without entries\n  Make it from the records:  " + bless_command(input));
   if (metric == "verdict") return check_verdicts(input, runs_folder, baseline, baseline_file, arm);
   return check_losses(input, runs_folder, baseline, baseline_file, arm, family);
-}
-
-std::string bless(const JudgeInput& input, const std::string& runs_folder,
-                  const std::string& baseline_file, const BlessOptions& options) {
-  const std::string what = input.paper + "." + input.table + ", tier " + input.tier;
-  if (options.reason.empty())
-    throw UserError(
-        {.what = "a baseline needs a reason", .where = what, .todo = bless_command(input)});
-  const Evidence evidence = Evidence::load(input, runs_folder);
-  std::set<std::string> classes;
-  std::vector<std::string> faults;
-  std::set<std::string> may_diverge = options.may_diverge;
-  for (const auto& claim : read_claims(input))
-    if (claim.rule == "divergence_expected") may_diverge.insert(claim.challenger);
-  Json fingerprint;
-  std::map<std::string, std::vector<const Record*>> groups;
-  const bool only_sweeps = evidence.runs.empty();  // whose verdicts alone are kept
-  for (const auto& record : evidence.basis()) {
-    if (!record.usable()) {
-      faults.push_back(unusable_text(record));
-    } else if (record.diverged() && !only_sweeps && !may_diverge.contains(record.run.arm)) {
-      faults.push_back(record.run.name + " diverged");
-    } else {
-      classes.insert(record.numeric_class());
-      fingerprint = record.manifest.value("fingerprint", Json::object());
-      if (!record.is_measurement() && !only_sweeps)
-        groups[canonical(Json{record.run.arm, record.run.dataset, record.run.token_budget})]
-            .push_back(&record);
-    }
-  }
-  if (!faults.empty())
-    throw UserError({.what = "not a set of records that a baseline can be made of",
-                     .where = what,
-                     .found = std::to_string(faults.size()) + " of " +
-                              count_text(evidence.basis().size(), "run") +
-                              " unfit; the first: " + faults.front(),
-                     .expected = "every planned run finished, whole and current",
-                     .todo = "train what is missing first: " + run_all_command(input)});
-  // The smoke tier is trained within minutes, and its bits are the gate of every machine of that
-  // class. The others may come in pieces from several machines.
-  if (classes.empty() || (classes.size() > 1 && input.tier == "smoke"))
-    throw UserError({.what = "records of several numeric classes make no baseline of this tier",
-                     .where = what,
-                     .found = join({classes.begin(), classes.end()}, "; "),
-                     .expected = "one class"});
-
-  Json baseline{{"schema", kBaselineSchema},
-                {"paper", input.paper},
-                {"table", input.table},
-                {"tier", input.tier},
-                {"entries", Json::object()}};
-  const bool existed = std::filesystem::exists(baseline_file);
-  if (existed) baseline = read_baseline(input, baseline_file);
-  const std::string numeric_class = join({classes.begin(), classes.end()}, " + ");
-  const Json old = baseline["entries"].value(numeric_class, Json::object());
-
-  Json entry{
-      {"created", {{"commit", options.commit}, {"date", options.date}, {"reason", options.reason}}},
-      {"fingerprint", fingerprint},
-      {"arms", Json::object()},
-      {"verdicts", Json::object()}};
-  int changed = 0, total = 0;
-  for (const auto& [key, records] : groups) {
-    const RunRef& run = records.front()->run;
-    std::vector<double> losses;
-    Json values = Json::array();
-    const auto old_group = group_of(old, run);
-    for (const auto* record : records) {
-      const bool diverged = record->diverged();
-      if (!diverged) losses.push_back(record->validation_loss());
-      values.push_back(
-          {{"seed", record->run.seed},
-           {"run_id", record->run.run_id},
-           {"validation_loss", diverged ? Json() : record->summary.at("validation_loss")},
-           {"bits", diverged ? Json("") : record->summary.at("validation_loss_bits")},
-           {"steps_digest", record->summary.value("steps_digest", "")}});
-      const Json* before = old_group ? value_of(*old_group, record->run.seed) : nullptr;
-      changed += before == nullptr || *before != values.back();
-      ++total;
-    }
-    std::sort(values.begin(), values.end(),
-              [](const Json& a, const Json& b) { return a["seed"] < b["seed"]; });
-    entry["arms"][run.arm][run.dataset][std::to_string(run.token_budget)] = {
-        {"n", values.size()},
-        {"mean", losses.empty() ? Json() : Json(mean(losses))},
-        {"s", losses.size() < 2 ? Json(0.0) : Json(sample_sd(losses))},
-        {"values", values}};
-  }
-  for (const auto& claim : read_claims(input)) {
-    if (claim.subject().empty()) continue;  // on published points: no run of ours can turn it
-    for (const auto& dataset : claim.datasets)
-      entry["verdicts"][claim.id][dataset] =
-          outcome_name(judge_claim(claim, evidence, dataset).outcome);
-  }
-  const std::string head = baseline_file + ": class \"" + numeric_class + "\", " +
-                           std::to_string(changed) + " of " +
-                           count_text(static_cast<size_t>(total), "value") + " new or changed, ";
-  // Whoever measured the numbers said why; a second blessing of the same ones must not say another
-  // reason over it.
-  if (!old.empty() && changed == 0 && total == num_values(old) &&
-      old.at("verdicts") == entry["verdicts"])
-    return head + "no verdict either: the entry is kept as it is, with its commit, date and reason";
-  baseline["entries"][numeric_class] = entry;
-  write_json(baseline_file, baseline);
-  return head + std::to_string(baseline["entries"].size() - 1) +
-         " of other classes kept. Reason: " + options.reason;
 }
 
 }  // namespace normbench

@@ -4,7 +4,6 @@
 // numeric class.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,9 @@ struct CheckResult {
 
 /// Below a baselines folder: measured/<tier>/<paper>.<table>.json.
 std::string baseline_path(const JudgeInput& input, const std::string& baselines_folder);
-/// The command that writes it.
+/// The command that writes it, and the one that trains what it is made of.
 std::string bless_command(const JudgeInput& input);
+std::string run_all_command(const JudgeInput& input);
 
 /// The metrics of an arm or a measurement that have a regression check: "validation_loss" of an
 /// arm, and "verdict" when a claim speaks for it.
@@ -34,25 +34,12 @@ size_t regression_family(const JudgeInput& input);
 
 /// validation_loss: same numeric class as an entry: loss bits and steps digest of every seed equal
 /// the entry's. Other class: the mean loss of every group lies in the t prediction interval of an
-/// entry's (gate_noise.h; Holm, `family` groups). verdict: none below the committed one. Red too:
-/// baseline absent, empty, of another table, or of another configuration (run ids); a record
-/// absent, damaged or stale; divergence.
+/// entry's (gate_noise.h; Holm, `family` groups). verdict: none below the committed one, and none
+/// that is OUT_OF_SCALE where what the runs alone say is. Red too: baseline absent, empty, of
+/// another table, or of another configuration (run ids); a record absent, damaged or stale;
+/// divergence.
 CheckResult check_regression(const JudgeInput& input, const std::string& runs_folder,
                              const std::string& baseline_file, const std::string& arm,
                              const std::string& metric, size_t family);
-
-struct BlessOptions {
-  std::string reason;                 // why the numbers may change; required
-  std::string commit, date;           // of the build
-  std::set<std::string> may_diverge;  // arms whose divergence is the expected result
-};
-
-/// Writes the entry of the records' numeric class, keeps the others; also that one, with its
-/// reason, where no value and no verdict is new. An entry of several classes (never at the smoke
-/// tier) bears all their names, "a + b": to a machine of one of them it is an entry of another
-/// class. Throws UserError when the reason is empty, or a planned run is absent, damaged, stale, or
-/// diverged unexpectedly. Returns what changed, for a person.
-std::string bless(const JudgeInput& input, const std::string& runs_folder,
-                  const std::string& baseline_file, const BlessOptions& options);
 
 }  // namespace normbench

@@ -7,7 +7,10 @@
 #include <filesystem>
 
 #include "suite/base/files.h"
+#include "suite/base/record_digest.h"
+#include "suite/judge/bless.h"
 #include "suite/judge/ledger.h"
+#include "suite/judge/statistics.h"
 #include "suite/judge/testing/synthetic.h"
 
 namespace normbench {
@@ -43,20 +46,24 @@ class Gate : public ::testing::Test {
     edit(baseline);
     write_json(file, baseline);
   }
+  static void set_values(Json& group, const Json& values) {
+    std::vector<double> losses;
+    for (const auto& value : values) losses.push_back(value["validation_loss"]);
+    group = {{"n", values.size()},
+             {"mean", mean(losses)},
+             {"s", losses.size() < 2 ? 0 : sample_sd(losses)},
+             {"values", values}};
+  }
   void other_class(double shift_angpt = 0) {
     auto other = options;
     other.numeric_class = "another class";
     for (const auto& run : input.runs)
-      testing::write_record(
-          runs.path(), run, other, {.summary = [&](Json& s) {
-            const double loss =
-                s["validation_loss"].get<double>() + 1e-5 + (run.arm == "angpt" ? shift_angpt : 0);
-            s["validation_loss"] = loss;
-            char bits[17];
-            std::snprintf(bits, sizeof bits, "%016llx",
-                          static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
-            s["validation_loss_bits"] = bits;
-          }});
+      testing::write_record(runs.path(), run, other, {.summary = [&](Json& s) {
+                              const double loss = s["validation_loss"].get<double>() + 1e-5 +
+                                                  (run.arm == "angpt" ? shift_angpt : 0);
+                              s["validation_loss"] = loss;
+                              s["validation_loss_bits"] = double_bits(loss);
+                            }});
   }
   testing::SyntheticOptions options;
   testing::TemporaryFolder runs, baselines;
@@ -94,15 +101,12 @@ TEST_F(Gate, AnEntryWithoutValuesIsRed) {
 
 TEST_F(Gate, OneChangedBitIsRed) {
   const RunRef run = run_of("angpt");
-  testing::write_record(
-      runs.path(), run, options, {.summary = [](Json& s) {
-        const double loss = std::nextafter(s["validation_loss"].get<double>(), 10.0);
-        s["validation_loss"] = loss;
-        char bits[17];
-        std::snprintf(bits, sizeof bits, "%016llx",
-                      static_cast<unsigned long long>(std::bit_cast<uint64_t>(loss)));
-        s["validation_loss_bits"] = bits;
-      }});
+  testing::write_record(runs.path(), run, options, {.summary = [](Json& s) {
+                          const double loss =
+                              std::nextafter(s["validation_loss"].get<double>(), 10.0);
+                          s["validation_loss"] = loss;
+                          s["validation_loss_bits"] = double_bits(loss);
+                        }});
   expect_red("not the same bits");
   expect_red("If the new numbers are right:  normbench bless --tier cpu");
   EXPECT_TRUE(check("gpt_plus").green());
@@ -202,6 +206,9 @@ TEST_F(Gate, AWrongTypeInTheBaselineIsRedAndItsPlaceIsNamed) {
   const std::vector<std::pair<std::string, Json>> wrong = {
       {group + "/n", "5"},
       {group + "/n", .5},
+      {group + "/n", 4},  // of other values than stand there, as the next two
+      {group + "/mean", 2.0},
+      {group + "/s", nullptr},
       {group + "/values/1", 7},
       {group + "/values", 7},
       {value + "/seed", "1"},
@@ -259,8 +266,7 @@ TEST_F(Gate, AnotherClassCannotBeComparedWithOneValue) {
     for (auto& entry : b["entries"])
       for (const char* arm : {"gpt_plus", "angpt"})
         for (auto& [budget, group] : entry["arms"][arm]["gcide_1k"].items()) {
-          group["values"] = Json::array({group["values"][0]});
-          group["n"] = 1;
+          set_values(group, Json::array({group["values"][0]}));
         }
   });
   other_class();
@@ -311,9 +317,10 @@ TEST_F(Gate, BlessingTheSameNumbersAgainKeepsTheReasonOfTheirMeasurement) {
   edit_baseline([](Json& b) {
     for (auto& entry : b["entries"]) {
       Json& group = entry["arms"]["angpt"]["gcide_1k"]["524288"];
-      group["values"].push_back(group["values"][0]);
-      group["values"].back()["seed"] = 77;
-      group["n"] = 4;
+      Json values = group["values"];
+      values.push_back(values[0]);
+      values.back()["seed"] = 77;
+      set_values(group, values);
     }
   });
   is_written_anew();

@@ -330,10 +330,14 @@ CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
       const Verdict verdict = judge_claim(claim, evidence, dataset);
       result.text += "\n  " + dataset + ": " + outcome_name(verdict.outcome) + "\n" +
                      wrap(verdict.reason, 100, "    ");
-      for (const auto& run : verdict.missing) result.text += wrap("* " + run, 100, "    ");
-      missing += verdict.missing.size();
       for (const Record* record : records_of(claim, evidence, dataset))
         there += record->state != RecordState::kAbsent;
+      auto unusable = verdict.missing;
+      // Without its trials nobody knows whether the arms were tuned alike.
+      for (const Record* trial : trials_of(claim, evidence, dataset))
+        if (!trial->usable()) unusable.push_back(unusable_text(*trial));
+      for (const auto& run : unusable) result.text += wrap("* " + run, 100, "    ");
+      missing += unusable.size();
     }
     if (missing > 0)
       result.color = there > 0 ? CheckResult::Color::kRed : CheckResult::Color::kNotRun;

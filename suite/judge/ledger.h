@@ -19,8 +19,9 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
 /// For a terminal of `width` columns: claims first, then losses, tuned rates, deviations.
 std::string ledger_text(const Json& ledger, size_t width = 100);
 
-/// The claim check of CTest. Green for every verdict but NOT_RUN; red when a record is absent,
-/// damaged or stale; not run when no record is there at all (a skipped device).
+/// The claim check of CTest. Green for every verdict but NOT_RUN; red when a record, or a trial of
+/// arms that are compared at their best rates, is absent, damaged or stale; not run when none of
+/// the verdict's own records is there (a skipped device).
 CheckResult check_claim(const JudgeInput& input, const std::string& runs_folder,
                         const std::string& claim_id);
 

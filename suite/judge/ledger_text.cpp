@@ -84,8 +84,10 @@ std::string losses_text(const Json& ledger, size_t width) {
                 row.at("budget") == all[i]) {
               any = true;
               if (row.at("mean").is_number()) cell = fixed(row.at("mean").get<double>(), 3);
-              if (row.at("s").is_number())
-                cell += " +-" + fixed(row.at("s").get<double>(), 3).substr(1);
+              if (row.at("s").is_number()) {
+                const std::string s = fixed(row.at("s").get<double>(), 3);
+                cell += " +-" + (s.starts_with("0.") ? s.substr(1) : s);
+              }
               if (row.at("diverged").get<int>() > 0)
                 cell += " D" + row.at("diverged").dump();
               else

@@ -23,8 +23,8 @@ LossCurve curve(const std::string& size, const std::string& arm) {
   return result;
 }
 
-// Compares at the challenger's budgets; points may be fewer than budgets, because the paper's
-// reference ends.
+// Compares at the challenger's budgets, as the knots have them; points may be fewer than budgets,
+// because the paper's reference ends.
 void expect_knots(const std::string& knots, const std::string& size, const std::string& challenger,
                   const std::string& reference, double tolerance) {
   const LossCurve ours = curve(size, challenger), theirs = curve(size, reference);
@@ -32,7 +32,7 @@ void expect_knots(const std::string& knots, const std::string& size, const std::
   for (const auto& knot : published()["speed_up_knots"][knots])
     for (size_t i = 0; i < ours.tokens.size(); ++i) {
       if (std::abs(ours.tokens[i] / knot["tokens"].get<double>() - 1) > .02) continue;
-      const auto point = paper_speed_up(theirs, ours.tokens[i], ours.loss[i]);
+      const auto point = paper_speed_up(theirs, knot["tokens"].get<double>(), ours.loss[i]);
       ASSERT_TRUE(point.has_value()) << knots << " " << i;
       EXPECT_NEAR(100 * (point->ratio - 1), knot["value"].get<double>(), tolerance)
           << knots << " at " << ours.tokens[i];
@@ -52,8 +52,8 @@ TEST(PaperEstimator, ReturnsTheKnotsOfThePaperAtHalfABillionParameters) {
 
 TEST(PaperEstimator, ReturnsTheKnotsOfTheOtherSizes) {
   expect_knots("angpt_vs_gpt_plus_250M", "247M", "angpt", "gpt_plus", .3);
-  // The exact budgets of the 1B runs are known to 1.5 % only, and so is the ratio.
-  expect_knots("angpt_vs_gpt_plus_1B", "1B", "angpt", "gpt_plus", 2.5);
+  // The budgets of the 1B reference are known less well: they are no multiples of a batch.
+  expect_knots("angpt_vs_gpt_plus_1B", "1B", "angpt", "gpt_plus", .4);
 }
 
 TEST(PaperEstimator, ReturnsTheExtrapolatedFirstPointOfNgpt) {

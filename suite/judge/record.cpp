@@ -115,6 +115,10 @@ const char* record_state_name(RecordState state) {
   return "?";
 }
 
+std::string unusable_text(const Record& record) {
+  return record.run.name + " is " + record_state_name(record.state) + ": " + record.reason;
+}
+
 double Record::validation_loss() const {
   NORMBENCH_CHECK(usable(), run.name + " is " + record_state_name(state));
   return diverged() ? std::numeric_limits<double>::infinity()

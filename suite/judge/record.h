@@ -35,6 +35,9 @@ struct Record {
   bool is_measurement() const { return !run.task.empty(); }
 };
 
+/// "<run> is damaged: <reason>", for a record that is not usable.
+std::string unusable_text(const Record& record);
+
 /// Loads <runs_folder>/<run_id> and checks: schema; run id of folder, manifest, summary and hash of
 /// the configuration are one; seed, budget, dataset and rate of the configuration are the planned
 /// ones; every step line from 1 to the last is there, and the last one stands at the budget; the

@@ -62,6 +62,15 @@ TEST(Report, ALongLabelStandsApartFromTheNextColumn) {
   EXPECT_NE(text.find("\n  " + input.arms[0].label + "  "), std::string::npos) << text;  // losses
 }
 
+TEST(Report, ASpreadOfMoreThanOneNatIsPrintedWhole) {
+  Json ledger = small_ledger();
+  ledger["losses"][0]["s"] = 1.738;
+  ledger["losses"][1]["s"] = .0084;
+  const std::string text = ledger_text(ledger);
+  EXPECT_NE(text.find(" +-1.738 "), std::string::npos) << text;
+  EXPECT_NE(text.find(" +-.008 "), std::string::npos) << text;
+}
+
 TEST(Report, SaysWhatATimeIsRelativeTo) {
   const Json ledger = small_ledger();
   EXPECT_NE(

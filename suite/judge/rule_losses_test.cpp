@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "suite/judge/bless.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/testing/world.h"
 

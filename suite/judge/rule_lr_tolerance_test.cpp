@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "suite/judge/bless.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"
 #include "suite/judge/testing/world.h"

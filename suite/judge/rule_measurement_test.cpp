@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "suite/judge/bless.h"
 #include "suite/judge/gate.h"
 #include "suite/judge/ledger.h"
 #include "suite/judge/report.h"

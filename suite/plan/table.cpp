@@ -124,6 +124,7 @@ Setting read_setting(const std::string& name, const JsonObject& o, const Table& 
   o.ignore("arm_batch_sequences");
   read_peak_lr(o, s);
   read_sweep(o, s);
+  s.noise = o.optional<Json>("noise", Json());
   o.finish();
   check_setting(o, s, table, sizes);
   return s;

@@ -52,6 +52,7 @@ struct Setting {
   std::map<std::string, std::vector<std::pair<int64_t, double>>>
       peak_lr;  // [arm], sorted by budget
   Sweep sweep;
+  Json noise;  // that of this text and size, where it is not the tier's; may be null
 };
 
 struct Tier {

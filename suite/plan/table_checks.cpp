@@ -245,9 +245,20 @@ void check_seeds(const JsonObject& object, const std::string& key,
     if (seed < 0) object.fail(key, "not a seed", std::to_string(seed), "0 or more");
 }
 
+/// Of a tier or of a setting.
+void check_noise(const JsonObject& o) {
+  if (!o.has("noise")) return;
+  const JsonObject noise = o.object("noise");
+  for (const char* key : {"loss_sd", "slope_nats_per_doubling"})
+    require_positive(noise, key, "nothing can be computed from it", noise.required<double>(key));
+  noise.required<std::string>("source");
+  noise.finish();
+}
+
 void check_setting(const JsonObject& o, const Setting& s, const Table& table, const Json& sizes) {
   check_name(o, "", s.name);
   check_name(o, "dataset", s.dataset);
+  check_noise(o);
   Names known_sizes;
   for (const auto& item : sizes.items()) known_sizes.push_back(item.key());
   require_known(o, "size", "no such size in sizes.json", s.size, known_sizes);
@@ -296,12 +307,7 @@ void check_tier(const JsonObject& o, const Tier& tier, const Table& table) {
   if (!tier.untuned_arms.empty() && tier.peak_lr_source.empty())
     o.fail("untuned_arms", "rates that nobody tuned, and no word about where they come from", "",
            "peak_lr_source beside it");
-  if (tier.noise.is_null()) return;
-  const JsonObject noise = o.object("noise");
-  for (const char* key : {"loss_sd", "slope_nats_per_doubling"})
-    require_positive(noise, key, "nothing can be computed from it", noise.required<double>(key));
-  noise.required<std::string>("source");
-  noise.finish();
+  check_noise(o);
 }
 
 void check_claims(const JsonObject& object, const Table& table) {

@@ -59,6 +59,7 @@ TEST_F(TableChecks, ATierNamesADeviceAPrecisionAndAThread) {
   expect_refusal("/tiers/smoke/noise", {{"loss_sd", 0.1}}, "/tiers/smoke/noise");
   const Json noise = {{"loss_sd", 0.0}, {"slope_nats_per_doubling", 0.3}, {"source", "s"}};
   expect_refusal("/tiers/smoke/noise", noise, "loss_sd");
+  expect_refusal("/tiers/smoke/settings/one/noise", noise, "settings/one/noise/loss_sd");
 }
 
 TEST_F(TableChecks, ArmsWithoutTunedRatesAreArmsAndHaveASource) {

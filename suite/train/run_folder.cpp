@@ -82,14 +82,13 @@ void RunFolder::open_steps(int64_t steps) {
   steps_ = std::make_unique<RecordWriter>(path_ + "/steps.jsonl.zst", static_cast<size_t>(steps));
 }
 
-void RunFolder::finish(Json summary,
-                       std::string (*digest_of_lines)(const std::vector<std::string>&)) {
+void RunFolder::finish(Json summary, Json (*of_lines)(const std::vector<std::string>&)) {
   steps_->flush();
   const auto lines = read_record_lines(path_ + "/steps.jsonl.zst");
   const char* count = summary.contains("rows") ? "rows" : "steps";
   NORMBENCH_CHECK(static_cast<int64_t>(lines.size()) == summary.at(count).get<int64_t>(),
                   std::to_string(lines.size()));
-  summary["steps_digest"] = digest_of_lines(lines);
+  summary.update(of_lines(lines));
   const Json manifest = read_json(path_ + "/manifest.json");
   write_json(path_ + "/summary.json", sealed_summary(manifest, lines, std::move(summary)));
 }

@@ -37,9 +37,10 @@ class RunFolder {
   void append_step(const Json& line) { steps_->append(line); }
   void flush_steps() { steps_->flush(); }
 
-  /// Adds steps_digest and record_digest and writes summary.json: from then on the run is finished.
-  /// The summary's "steps" (of a measurement: "rows") must be the number of lines written.
-  void finish(Json summary, std::string (*digest_of_lines)(const std::vector<std::string>&));
+  /// Adds what `of_lines` says of all lines, those of earlier sessions too (steps_digest at least),
+  /// and record_digest, and writes summary.json: from then on the run is finished. The summary's
+  /// "steps" (of a measurement: "rows") must be the number of lines written.
+  void finish(Json summary, Json (*of_lines)(const std::vector<std::string>&));
   /// Removes everything but the lock: the run starts anew.
   void clear();
 

@@ -96,17 +96,22 @@ void check_data(const RunConfig& c, const TokenSource& source) {
     differs("validation tokens", source.validation_digest(), c.validation_digest);
 }
 
-/// XXH3 over the float bits of every step's loss, in order: equal curves, to the last bit.
-std::string losses_digest(const std::vector<std::string>& lines) {
+/// Of all steps, those before a resume too. steps_digest: XXH3 over the float bits of every step's
+/// loss, in order, so that equal ones are equal curves, to the last bit.
+Json summary_of_lines(const std::vector<std::string>& lines) {
   std::vector<float> losses;
+  std::vector<double> seconds;
   for (const auto& line : lines) {
     const Json step = Json::parse(line);
     const Json& loss = step.at("loss");
     losses.push_back(loss.is_null() ? std::numeric_limits<float>::quiet_NaN() : loss.get<float>());
+    seconds.push_back(step.at("seconds").get<double>());
   }
   StreamHash hash;
   hash.update_values<float>(losses);
-  return hash.hex();
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return {{"steps_digest", hash.hex()}, {"step_seconds_median", *middle}};
 }
 
 int64_t peak_memory_bytes() {
@@ -238,7 +243,6 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
   };
 
   Progress bar(options.name, static_cast<double>(c.token_budget), "tokens");
-  std::vector<double> step_seconds;
   StepResult result;
   auto last_checkpoint = Clock::now();
   while (progress.step < c.num_steps()) {
@@ -248,7 +252,6 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     const double seconds = seconds_since(start);
     progress.step = t;
     progress.seconds_train += seconds;
-    step_seconds.push_back(seconds);
     Json line = {{"step", t},
                  {"tokens", t * c.tokens_per_step()},
                  {"lr", training.learning_rate(t)},
@@ -288,12 +291,6 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
       std::isfinite(result.loss) ? Json(short_float(result.loss)) : Json(nullptr);
   summary["tokens_per_second"] =
       static_cast<double>(progress.step * c.tokens_per_step()) / progress.seconds_train;
-  if (!step_seconds.empty()) {
-    std::nth_element(step_seconds.begin(),
-                     step_seconds.begin() + static_cast<std::ptrdiff_t>(step_seconds.size() / 2),
-                     step_seconds.end());
-    summary["step_seconds_median"] = step_seconds[step_seconds.size() / 2];
-  }
   if (!result.diverged) {
     const auto start = Clock::now();
     const double loss =
@@ -315,7 +312,7 @@ RunResult train_run(const Json& json, const TokenSource& source, Communicator& c
     summary["probes"] =
         probe(*training.model, *training.optimizer, c.probes, probed, training.device);
   }
-  folder.finish(summary, losses_digest);
+  folder.finish(summary, summary_of_lines);
   if (!options.keep_checkpoints) remove_checkpoints(folder.path());
   return result.diverged ? RunResult::kDiverged : RunResult::kFinished;
 }
