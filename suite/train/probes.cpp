@@ -59,6 +59,23 @@ Json branch_ratios(Model& model, const torch::Tensor& tokens) {
   return ratios;
 }
 
+/// Tokens 2 .. n of a half of n, each given all that stands before it: the first one of a repeated
+/// half cannot be copied. Windows [B, T], n = T / 2.
+Json copying(Model& model, const torch::Tensor& windows) {
+  const int64_t n = windows.size(1) / 2;
+  const auto loss = [&](const torch::Tensor& text, int64_t half) {
+    const auto predictions = model.logits(text).slice(1, half, half + n - 1);
+    const auto targets = text.slice(1, half + 1, half + n);
+    const auto mean = torch::nn::functional::cross_entropy(
+        predictions.flatten(0, 1).to(torch::kFloat), targets.flatten());
+    return number(mean.item<double>());
+  };
+  const auto first = windows.slice(1, 0, n);
+  return {{"first", loss(windows, 0)},
+          {"repeated", loss(torch::cat({first, first}, 1), n)},
+          {"following", loss(windows, n)}};
+}
+
 Json model_diagnostics(Model& model) {
   Json json = Json::object();
   for (const auto& [name, value] : model.diagnostics()) json[name] = numbers(value);
@@ -89,7 +106,8 @@ bool asked(const std::vector<std::string>& probes, const char* name) {
 
 const std::vector<std::string>& known_probes() {
   static const std::vector<std::string> names = {
-      "branch_ratio", "model", "optimizer", "residual_norm", "residual_norm_repeated", "row_norm"};
+      "branch_ratio",           "copying", "model", "optimizer", "residual_norm",
+      "residual_norm_repeated", "row_norm"};
   return names;
 }
 
@@ -99,6 +117,7 @@ Json probe(Model& model, const Optimizer& optimizer, const std::vector<std::stri
   const auto tokens = batch_tensors(batch, device).first;
   Json json = step_diagnostics(model, optimizer, probes);
   if (asked(probes, "branch_ratio")) json["branch_ratio"] = branch_ratios(model, tokens);
+  if (asked(probes, "copying")) json["copying"] = copying(model, tokens);
   if (asked(probes, "residual_norm")) json["residual_norm"] = norms_by_layer(model, tokens);
   if (asked(probes, "residual_norm_repeated"))
     json["residual_norm_repeated"] =

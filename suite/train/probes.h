@@ -16,6 +16,10 @@ namespace normbench {
 ///   branch_ratio           mean ||branch output|| / mean ||branch input||, by layer (Table N.1 of
 ///                          arXiv 2505.22014); input: what the first matrix reads, output: what the
 ///                          last one writes, before any norm of it
+///   copying                loss in nats per token of the first half of validation windows, of the
+///                          same tokens where that half stands a second time (a model that copies
+///                          has almost none), and of the half that follows it in the text; Olsson
+///                          et al., arXiv 2209.11895, with text in place of random tokens
 ///   model                  the model's own diagnostics (mean step sizes, router load, ...), also
 ///                          on the way, in 20 of the step lines
 ///   optimizer              the optimiser's own (share of capped rows, ...), in the same lines

@@ -58,6 +58,39 @@ TEST_F(ProbesTest, OneTokenRepeatedHasTheSameNormAtEveryPosition) {
   EXPECT_LT(norms["sd"][1].get<double>(), text["sd"][1].get<double>());
 }
 
+/// Predicts the token that came after the last earlier occurrence of the present one, and all
+/// tokens alike where there is none: what an induction head does, as a rule.
+class Copier : public Model {
+ public:
+  torch::Tensor logits(const torch::Tensor& tokens, std::vector<torch::Tensor>*) override {
+    auto logits = torch::zeros({tokens.size(0), tokens.size(1), 97});
+    for (int64_t b = 0; b < tokens.size(0); ++b)
+      for (int64_t t = 0; t < tokens.size(1); ++t)
+        for (int64_t earlier = 0; earlier < t; ++earlier)
+          if (tokens[b][earlier].item<int64_t>() == tokens[b][t].item<int64_t>())
+            logits[b][t][tokens[b][earlier + 1].item<int64_t>()] = 50;
+    return logits;
+  }
+  torch::Tensor loss(const torch::Tensor&, const torch::Tensor&) override { return {}; }
+  void reset_parameters(uint64_t) override {}
+  std::vector<ParameterGroup> parameter_groups() override { return {}; }
+};
+
+TEST_F(ProbesTest, OnlyAModelThatCopiesHasALowerLossOnARepeatedHalf) {
+  auto untrained = training("gpt_plus");
+  const double uniform = std::log(97.0);
+  // No token of the counting text stands twice in a window.
+  Copier copier;
+  const Json copies = probe(copier, *untrained.optimizer, {"copying"}, slice_.windows(0, 2),
+                            torch::kCPU)["copying"];
+  EXPECT_NEAR(copies["first"].get<double>(), uniform, 1e-5);
+  EXPECT_NEAR(copies["following"].get<double>(), uniform, 1e-5);
+  EXPECT_LT(copies["repeated"].get<double>(), 1e-5);
+
+  const Json none = at_start(untrained, {"copying"})["copying"];
+  EXPECT_NEAR(none["repeated"].get<double>(), none["first"].get<double>(), 0.3);
+}
+
 TEST_F(ProbesTest, StepSizesStartWhereTheOptionSaysAndTheBranchRatioOfAngptIsNearOne) {
   auto angpt = training("angpt", {{"alpha_init", 0.07}});
   const Json seen = at_start(angpt, {"model", "branch_ratio"});
