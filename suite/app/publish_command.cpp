@@ -12,6 +12,7 @@
 #include "suite/base/names.h"
 #include "suite/base/text.h"
 #include "suite/judge/ledger.h"
+#include "suite/judge/overview.h"
 #include "suite/judge/record.h"
 
 namespace normbench {
@@ -119,6 +120,7 @@ int publish_command(const Project& project, const PublishCommand& request) {
   const Json ledger = judge_table(input, published, project.baselines());
   write_json(folder + "/ledger.json", ledger);
   write_file_atomically(folder + "/ledger.txt", ledger_text(ledger));
+  write_file_atomically(project.published() + "/README.md", overview_page(project.published()));
   std::cout << fmt::format("{} of {} records, {} of them published before, and the ledger: {}\n",
                            total, planned.runs.size(), before, folder);
   tell_of_strangers(input, published);

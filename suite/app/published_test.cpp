@@ -25,8 +25,9 @@ std::vector<std::string> published_folders() {
   return names;
 }
 
-/// The ledger that `judge` writes of records in `runs`; the name of a folder is PAPER.TABLE.TIER.
-Json judged(const std::string& name, const std::string& runs) {
+/// The ledger that `judge` writes of records in `runs`, and, when asked for, prints; the name of a
+/// folder is PAPER.TABLE.TIER.
+Json judged(const std::string& name, const std::string& runs, std::string* printed = nullptr) {
   const TemporaryFolder folder;
   const size_t dot = name.rfind('.');
   const std::string file = folder.path("ledger.json");
@@ -34,6 +35,7 @@ Json judged(const std::string& name, const std::string& runs) {
                                    "--tier", name.substr(dot + 1), "--only", name.substr(0, dot),
                                    "--runs", runs, "--json", file});
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  if (printed != nullptr) *printed = result.out;
   return read_json(file).at(0);
 }
 
@@ -41,11 +43,13 @@ class Published : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Published, TheCommittedLedgerIsWhatItsRecordsSay) {
   const std::string folder = kRoot + "/results/published/" + GetParam();
-  const Json now = judged(GetParam(), folder + "/runs"),
+  std::string printed;
+  const Json now = judged(GetParam(), folder + "/runs", &printed),
              committed = read_json(folder + "/ledger.json");
   EXPECT_EQ(now, committed) << "normbench publish --tier TIER --only TABLE writes it anew; what "
                                "differs: "
                             << Json::diff(committed, now).dump(1).substr(0, 2000);
+  EXPECT_EQ(printed, read_file(folder + "/ledger.txt") + "\n") << folder + "/ledger.txt is stale";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Published, ::testing::ValuesIn(published_folders()),

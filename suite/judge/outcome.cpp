@@ -149,6 +149,7 @@ Json Verdict::json() const {
             {"pairs_needed", or_null(pairs_needed)},
             {"p_value", or_null(p_value)},
             {"p_holm", or_null(p_holm)},
+            {"alone_only", alone_only},
             {"per_budget", per_budget},
             {"seconds", seconds},
             {"paper_estimator", paper_estimator},

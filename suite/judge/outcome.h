@@ -90,6 +90,7 @@ struct Verdict {
   std::optional<int> pairs_needed;      // for INCONCLUSIVE, where further pairs can settle it
   // Of "no effect" (non_inferiority: of "worse by the margin"); adjusted over the table's verdicts.
   std::optional<double> p_value, p_holm;
+  bool alone_only = false;  // it stands by p_value and not by p_holm
   Json per_budget = Json::array();
   Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply
   Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null
