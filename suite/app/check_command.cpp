@@ -71,9 +71,9 @@ std::string no_baseline_text(const Project& project, const PlannedTier& planned)
       "there is no baseline of " + input.paper + "." + input.table + " at tier " + input.tier +
       " to compare with.\n  Make it from records on this machine:  " + bless_command(input);
   const std::string published = project.published(input.paper, input.table, input.tier) + "/runs";
-  // A baseline needs every run that verdicts read; published may be a part of them.
+  // Published records may be a part of what a baseline needs.
   if (std::all_of(planned.runs.begin(), planned.runs.end(),
-                  [&](const PlannedRun& run) { return run.sweep || has_record(run, published); }))
+                  [&](const PlannedRun& run) { return has_record(run, published); }))
     text += "\n  or from the published ones:  " + bless_command(input) + " --runs " + published;
   return text;
 }

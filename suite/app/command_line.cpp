@@ -41,24 +41,36 @@ std::vector<std::string> options_of(const CLI::App& command) {
   return names;
 }
 
-std::vector<std::string> commands_of(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const auto* known : command.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(known->get_name());
-  return names;
+std::vector<const CLI::App*> commands_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// What to do about an option that `command` does not have.
+std::string hint(const CLI::App& command, const std::string& option) {
+  for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent())
+    if (is_one_of(option, options_of(*above)))
+      return "it stands before the command, as in " + above->get_name() + " " + option + " ... " +
+             command.get_name();
+  for (const CLI::App* below : commands_of(command))
+    if (is_one_of(option, options_of(*below)))
+      return "it stands after the command, as in " + command.get_name() + " " + below->get_name() +
+             " " + option;
+  return did_you_mean(option, options_of(command),
+                      command.get_name() + " --help lists its options");
 }
 
 }  // namespace
 
 void refuse_unknown_words(const CLI::App& app) {
-  const auto commands = commands_of(app);
+  std::vector<std::string> commands;
+  for (const auto* command : commands_of(app)) commands.push_back(command->get_name());
   for (const auto& word : app.remaining()) {
+    if (word == "--" || word == "-") continue;
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with("-"))
       throw UserError({.what = "unknown option of " + app.get_name(),
                        .found = "\"" + name + "\"",
-                       .todo = did_you_mean(name, options_of(app),
-                                            app.get_name() + " --help lists its options")});
+                       .todo = hint(app, name)});
     if (commands.empty()) continue;  // the value of an unknown option, which comes after it
     throw UserError(
         {.what = "unknown command of " + app.get_name(),

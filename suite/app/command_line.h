@@ -36,8 +36,9 @@ CLI::Validator whole_number_within(int64_t least, int64_t most);
 /// Timed steps of `throughput`: days of any model.
 inline const CLI::Validator kTimedSteps = whole_number_within(1, 1'000'000);
 
-/// What CLI11 could not place, "--teir" of `normbench plan --teir smoke` or "frobnicate" of
-/// `normbench data frobnicate`: throws UserError with the nearest option or command.
+/// What CLI11 could not place and is an option or stands for a command, "--teir" of `normbench plan
+/// --teir smoke` or "frobnicate" of `normbench data frobnicate`: throws UserError with the nearest
+/// option or command.
 void refuse_unknown_words(const CLI::App& app);
 
 }  // namespace normbench

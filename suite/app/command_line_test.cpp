@@ -19,6 +19,13 @@ TEST(CommandLine, AnUnknownOptionOrCommandIsWrongUse) {
   expect_error(normbench({"--foo"}), 2, "unknown option of normbench\n  found:    \"--foo\"");
   expect_error(normbench({"--foo", "plan"}), 2, "\"--foo\"");
   expect_error(normbench({"data", "list", "--foo"}), 2, "list --help lists its options");
+  expect_error(normbench({"plan", "--root", "x"}), 2,
+               "it stands before the command, as in normbench --root ... plan");
+  expect_error(normbench({"--tier", "smoke", "plan"}), 2,
+               "it stands after the command, as in normbench plan --tier");
+  // What ends the options is none itself.
+  expect_error(normbench({"run", "--checkpoint-seconds", "x", "--", "A"}), 2,
+               "--checkpoint-seconds: found: \"x\"");
   EXPECT_EQ(normbench({"--help"}).exit_code, 0);
 }
 
@@ -67,7 +74,8 @@ TEST(CommandLine, AnOptionThatWouldBeIgnoredIsAnError) {
 TEST(CommandLine, AFolderIsNoFileToWrite) {
   const std::string folder = std::filesystem::temp_directory_path().string();
   const std::string text = "found: the folder \"" + folder + "\"; expected: a file to write";
-  for (const auto& option : {std::vector<std::string>{"report", "--out"}, {"judge", "--json"}}) {
+  for (const auto& option :
+       {std::vector<std::string>{"report", "--out"}, {"judge", "--json"}, {"plan", "--ctest"}}) {
     expect_error(normbench({option[0], option[1], folder}), 2, option[1] + ": " + text);
     expect_error(normbench({option[0], option[1], ""}), 2, option[1] + ": found: \"\"");
   }
@@ -102,6 +110,14 @@ TEST(CommandLine, AWholeNumberHasTwoEndsAndOneSpelling) {
     expect_error(normbench({"data", "prepare", "--name", "mine", "--text", "a.txt", "--vocabulary",
                             vocabulary}),
                  2, refusal("--vocabulary", vocabulary, "1000000"));
+}
+
+TEST(CommandLine, ThePlanSaysWhatEachTextCanShow) {
+  const std::string plan = normbench({"plan", "--tier", "cpu", "--only", "angpt.convergence"}).out;
+  EXPECT_NE(plan.find("gcide_1k: 5 seeds tell a speed-up of 43 % from none"), std::string::npos)
+      << plan;
+  EXPECT_NE(plan.find("prose_1k: 5 seeds tell a speed-up of 9 % from none"), std::string::npos)
+      << plan;
 }
 
 TEST(CommandLine, ThePlanKeepsTheHoursOfACoreAndOfAGpuApart) {

@@ -180,6 +180,9 @@ TEST(Records, PublishingNeverReplacesARecordByOneThatCannotBeBelieved) {
   ASSERT_EQ(first.exit_code, 0) << first.err;
   const auto good = files_below(published);
   ASSERT_EQ(good.size(), 2u * 3 + 2) << "two records, the ledger as text and as JSON";
+  EXPECT_NE(read_file(checkout.path() + "/results/published/README.md")
+                .find("## simplegpt.hessian, tier smoke"),
+            std::string::npos);
 
   const std::string record = folders_of(own).front();
   const std::string steps = record + "/steps.jsonl.zst", whole = read_file(steps);

@@ -31,6 +31,9 @@ const Json* value_of(const CommittedGroup& group, int64_t seed);
 /// Of all groups of an entry.
 int num_values(const Json& entry);
 
+/// Whether the entry of this class, or, for a class without one, any entry keeps what runs alone
+/// say; those that are older than this rule do not.
+bool has_runs_alone(const Json& entries, const std::string& numeric_class);
 /// `of` is "verdicts" or "runs_alone": what the entry of this class holds of a claim on a dataset;
 /// for a class without an entry the lowest of what the entries hold. Nothing where none does.
 std::optional<Outcome> committed_outcome(const Json& entries, const std::string& numeric_class,

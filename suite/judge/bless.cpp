@@ -42,11 +42,17 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
             .push_back(&record);
     }
   }
+  std::set<const Record*> trials;
+  for (const auto& claim : read_claims(input))
+    for (const auto& dataset : claim.datasets)
+      for (const Record* trial : trials_of(claim, evidence, dataset)) trials.insert(trial);
+  for (const Record* trial : trials)
+    if (!trial->usable()) faults.push_back(unusable_text(*trial));
   if (!faults.empty())
     throw UserError({.what = "not a set of records that a baseline can be made of",
                      .where = what,
                      .found = std::to_string(faults.size()) + " of " +
-                              count_text(evidence.basis().size(), "run") +
+                              count_text(evidence.basis().size() + trials.size(), "run") +
                               " unfit; the first: " + faults.front(),
                      .expected = "every planned run finished, whole and current",
                      .todo = "train what is missing first: " + run_all_command(input)});

@@ -17,8 +17,9 @@ struct BlessOptions {
 /// Writes the entry of the records' numeric class, keeps the others; also that one, with its
 /// reason, where no value and no verdict is new. An entry of several classes (never at the smoke
 /// tier) bears all their names, "a + b": to a machine of one of them it is an entry of another
-/// class. Throws UserError when the reason is empty, or a planned run is absent, damaged, stale, or
-/// diverged unexpectedly. Returns what changed, for a person.
+/// class. Throws UserError when the reason is empty, or a planned run, or a trial of arms that a
+/// claim compares at their best rates, is absent, damaged or stale, or a run diverged unexpectedly.
+/// Returns what changed, for a person.
 std::string bless(const JudgeInput& input, const std::string& runs_folder,
                   const std::string& baseline_file, const BlessOptions& options);
 

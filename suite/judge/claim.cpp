@@ -61,6 +61,11 @@ bool spans_settings(const Claim& claim) {
   return reads == Reads::kAllSettings || reads == Reads::kAllSweeps;
 }
 
+/// The settings whose runs a verdict on `dataset` reads.
+std::vector<std::string> settings_of(const Claim& claim, const std::string& dataset) {
+  return spans_settings(claim) ? claim.settings : std::vector{dataset};
+}
+
 std::vector<int64_t> planned_seeds(const Claim& claim, const Evidence& evidence,
                                    const std::string& dataset) {
   switch (reads_of(claim)) {
@@ -129,8 +134,7 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
     const bool read = reads == Reads::kMeasurement
                           ? record.is_measurement() && run.arm == claim.measurement
                           : !record.is_measurement() && is_one_of(run.arm, claim.arms) &&
-                                (spans_settings(claim) ? is_one_of(run.dataset, claim.settings)
-                                                       : run.dataset == dataset);
+                                is_one_of(run.dataset, settings_of(claim, dataset));
     if (read) found.push_back(&record);
   }
   return found;
@@ -148,7 +152,7 @@ std::vector<const Record*> trials_of(const Claim& claim, const Evidence& evidenc
                                      const std::string& dataset) {
   std::vector<const Record*> found;
   if (!asks_for_tuning(claim)) return found;
-  const auto settings = spans_settings(claim) ? claim.settings : std::vector{dataset};
+  const auto settings = settings_of(claim, dataset);
   for (const auto& record : evidence.sweep)
     if (is_one_of(record.run.arm, claim.arms) && is_one_of(record.run.dataset, settings))
       found.push_back(&record);
@@ -170,7 +174,7 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   verdict.seeds = planned_seeds(claim, evidence, dataset);
   verdict.planned_pairs = static_cast<int>(verdict.seeds.size());
   for (const auto& arm : claim.arms)
-    for (const auto& setting : spans_settings(claim) ? claim.settings : std::vector{dataset})
+    for (const auto& setting : settings_of(claim, dataset))
       verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials(arm, setting);
   if (!claim.fixed_rates.empty()) verdict.notes.push_back("rates: " + claim.fixed_rates);
   std::set<std::string> classes;
@@ -220,7 +224,7 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
                                 std::string(outcome_name(verdict.statistics_say)) + ": " +
                                 measured + ")";
   const size_t planned = records_of(claim, evidence, verdict.dataset).size();
-  const auto settings = spans_settings(claim) ? claim.settings : std::vector{verdict.dataset};
+  const auto settings = settings_of(claim, verdict.dataset);
   if (asks_for_tuning(claim))
     for (const auto& setting : settings)
       for (auto& problem : evidence.tuning.problems(evidence.input, claim.arms, setting))

@@ -182,6 +182,8 @@ CheckResult check_verdicts(const JudgeInput& input, const std::string& runs_fold
       else if (falls_below(now.outcome, *committed) ||
                (alone && keeps_runs_alone(claim, now) && falls_below(now.statistics_say, *alone)))
         faults.push_back(line + "\n    " + now.reason);
+      else if (!alone && keeps_runs_alone(claim, now) && has_runs_alone(entries, numeric_class))
+        faults.push_back(line + "; the baseline does not hold what the runs alone say");
       else
         said += "\n  " + line;
     }

@@ -52,6 +52,38 @@ TEST_F(SmallRuns, ThatSayLessThanTheCommittedOnesAreRed) {
   EXPECT_TRUE(claim().green()) << "a claim's check asks whether there is a verdict";
 }
 
+TEST_F(SmallRuns, AWordOfTheirsThatIsMissingIsRed) {
+  Json baseline = read_json(file);
+  for (auto& entry : baseline["entries"]) entry["runs_alone"].erase("speed_up");
+  write_json(file, baseline);
+  EXPECT_FALSE(gate().green());
+  EXPECT_NE(gate().text.find("does not hold what the runs alone say"), std::string::npos)
+      << gate().text;
+}
+
+TEST_F(SmallRuns, SecondsAreNotKept) {
+  input.published["time"] = {{"value", 1.09}, {"unit", "ratio"}};
+  input.claims.push_back({{"id", "step_time"},
+                          {"statement", "slower"},
+                          {"rule", "time_ratio"},
+                          {"challenger", "angpt"},
+                          {"reference", "gpt_plus"},
+                          {"published", "/time"},
+                          {"out_of_scale", "too small"}});
+  bless_now();
+  const Json entry = read_json(file)["entries"][options.numeric_class];
+  EXPECT_EQ(entry["verdicts"]["step_time"]["gcide_1k"], "OUT_OF_SCALE");
+  EXPECT_FALSE(entry["runs_alone"].contains("step_time"));
+  options.step_seconds["angpt"] *= 2;
+  testing::write_all(runs.path(), input, options);
+  EXPECT_TRUE(gate().green()) << gate().text;
+}
+
+TEST_F(SmallRuns, WithoutATrialMakeNoBaseline) {
+  std::filesystem::remove_all(runs.path(input.sweep_runs.front().run_id));
+  EXPECT_THROW(bless_now(), UserError);
+}
+
 TEST_F(SmallRuns, AreComparedByTheirWordAloneWithAnEntryThatKeptNoMore) {
   Json baseline = read_json(file);
   for (auto& entry : baseline["entries"]) entry.erase("runs_alone");

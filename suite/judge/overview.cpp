@@ -18,8 +18,8 @@ std::string cell(const std::string& text) {
 }
 
 std::string with_unit(const std::string& text, const Json& verdict) {
-  const bool nats = verdict.at("here").at("unit") == "nats" && text != "-";
-  return nats ? text + " nats" : text;
+  const std::string unit = verdict.at("here").at("unit");
+  return text != "-" && (unit == "nats" || unit == "tokens") ? text + " " + unit : text;
 }
 
 std::string row_of(const Json& verdict) {
@@ -61,9 +61,11 @@ std::string overview_page(const std::string& published) {
   std::string text =
       "# What came out so far\n\n"
       "`normbench publish` writes this page from the ledgers below; each has the reason of a "
-      "verdict, its budgets, its seeds, its power and what differs from the paper. The README says "
-      "what the words mean. An effect holds at its tier and on its text. Ranges are those of a "
-      "grid where a claim is about learning rates.\n\n"
+      "verdict, its budgets, its seeds, its power and what differs from the paper; the "
+      "[README](../../README.md) says what the words mean. An effect holds at its tier and on its "
+      "text. In nats, the lead of an order or the growth of a gap is positive where the claim "
+      "holds; parity and other differences of losses are positive where the first arm is worse. "
+      "Ranges are those of a grid where a claim is about learning rates.\n\n"
       "\\*: asked alone it stands; among all verdicts with a p of its table it does not (Holm).\n";
   for (const auto& folder : folders)
     text += section_of(read_json(published + "/" + folder + "/ledger.json"), folder);

@@ -63,17 +63,23 @@ Json branch_ratios(Model& model, const torch::Tensor& tokens) {
 /// half cannot be copied. Windows [B, T], n = T / 2.
 Json copying(Model& model, const torch::Tensor& windows) {
   const int64_t n = windows.size(1) / 2;
-  const auto loss = [&](const torch::Tensor& text, int64_t half) {
-    const auto predictions = model.logits(text).slice(1, half, half + n - 1);
+  if (n < 2)
+    throw UserError({.what = "a window has no half that could be copied",
+                     .where = "probes",
+                     .found = "copying, and windows of " + std::to_string(windows.size(1)),
+                     .expected = "a context of 4 or more"});
+  const auto loss = [&](const torch::Tensor& logits, const torch::Tensor& text, int64_t half) {
+    const auto predictions = logits.slice(1, half, half + n - 1);
     const auto targets = text.slice(1, half + 1, half + n);
     const auto mean = torch::nn::functional::cross_entropy(
         predictions.flatten(0, 1).to(torch::kFloat), targets.flatten());
     return number(mean.item<double>());
   };
-  const auto first = windows.slice(1, 0, n);
-  return {{"first", loss(windows, 0)},
-          {"repeated", loss(torch::cat({first, first}, 1), n)},
-          {"following", loss(windows, n)}};
+  const auto first = windows.slice(1, 0, n), twice = torch::cat({first, first}, 1);
+  const auto of_text = model.logits(windows);
+  return {{"first", loss(of_text, windows, 0)},
+          {"repeated", loss(model.logits(twice), twice, n)},
+          {"following", loss(of_text, windows, n)}};
 }
 
 Json model_diagnostics(Model& model) {

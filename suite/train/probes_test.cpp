@@ -87,6 +87,15 @@ TEST_F(ProbesTest, OnlyAModelThatCopiesHasALowerLossOnARepeatedHalf) {
   EXPECT_NEAR(copies["following"].get<double>(), uniform, 1e-5);
   EXPECT_LT(copies["repeated"].get<double>(), 1e-5);
 
+  // In a text that repeats itself every half window, what follows can be copied as well.
+  Batch loop = slice_.windows(0, 2);
+  for (size_t i = 0; i < loop.tokens.size(); ++i)  // windows of 32 tokens and the one after them
+    loop.tokens[i] = static_cast<int64_t>(i % 33 % 16);
+  const Json looped =
+      probe(copier, *untrained.optimizer, {"copying"}, loop, torch::kCPU)["copying"];
+  EXPECT_NEAR(looped["first"].get<double>(), uniform, 1e-5);
+  EXPECT_LT(looped["following"].get<double>(), 1e-5);
+
   const Json none = at_start(untrained, {"copying"})["copying"];
   EXPECT_NEAR(none["repeated"].get<double>(), none["first"].get<double>(), 0.3);
 }
