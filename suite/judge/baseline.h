@@ -19,6 +19,10 @@ constexpr const char* kBaselineSchema = "normbench-baseline-1";
 /// without values) are read.
 Json read_baseline(const JudgeInput& input, const std::string& file);
 
+/// {n, mean, s} of the values of a group, for the reader of the file: the gate reads the values.
+/// mean is null when all diverged, s is 0 below two losses.
+Json statistics_of(const Json& values);
+
 /// One arm, dataset and budget of an entry.
 struct CommittedGroup {
   int n = 0;

@@ -10,7 +10,6 @@
 #include "suite/judge/baseline.h"
 #include "suite/judge/claim.h"
 #include "suite/judge/gate.h"
-#include "suite/judge/statistics.h"
 
 namespace normbench {
 
@@ -24,7 +23,8 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
   std::set<std::string> classes;
   std::vector<std::string> faults;
   std::set<std::string> may_diverge = options.may_diverge;
-  for (const auto& claim : read_claims(input))
+  const auto claims = read_claims(input);
+  for (const auto& claim : claims)
     if (claim.rule == "divergence_expected") may_diverge.insert(claim.challenger);
   Json fingerprint;
   std::map<std::string, std::vector<const Record*>> groups;
@@ -43,7 +43,7 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
     }
   }
   std::set<const Record*> trials;
-  for (const auto& claim : read_claims(input))
+  for (const auto& claim : claims)
     for (const auto& dataset : claim.datasets)
       for (const Record* trial : trials_of(claim, evidence, dataset)) trials.insert(trial);
   for (const Record* trial : trials)
@@ -82,12 +82,10 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
   int changed = 0, total = 0;
   for (const auto& [key, records] : groups) {
     const RunRef& run = records.front()->run;
-    std::vector<double> losses;
     Json values = Json::array();
     const auto old_group = group_of(old, run);
     for (const auto* record : records) {
       const bool diverged = record->diverged();
-      if (!diverged) losses.push_back(record->validation_loss());
       values.push_back(
           {{"seed", record->run.seed},
            {"run_id", record->run.run_id},
@@ -100,13 +98,11 @@ std::string bless(const JudgeInput& input, const std::string& runs_folder,
     }
     std::sort(values.begin(), values.end(),
               [](const Json& a, const Json& b) { return a["seed"] < b["seed"]; });
-    entry["arms"][run.arm][run.dataset][std::to_string(run.token_budget)] = {
-        {"n", values.size()},
-        {"mean", losses.empty() ? Json() : Json(mean(losses))},
-        {"s", losses.size() < 2 ? Json(0.0) : Json(sample_sd(losses))},
-        {"values", values}};
+    Json& group = entry["arms"][run.arm][run.dataset][std::to_string(run.token_budget)];
+    group = statistics_of(values);
+    group["values"] = values;
   }
-  for (const auto& claim : read_claims(input)) {
+  for (const auto& claim : claims) {
     if (claim.subject().empty()) continue;  // on published points: no run of ours can turn it
     for (const auto& dataset : claim.datasets) {
       const Verdict verdict = judge_claim(claim, evidence, dataset);

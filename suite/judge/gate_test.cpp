@@ -8,9 +8,9 @@
 
 #include "suite/base/files.h"
 #include "suite/base/record_digest.h"
+#include "suite/judge/baseline.h"
 #include "suite/judge/bless.h"
 #include "suite/judge/ledger.h"
-#include "suite/judge/statistics.h"
 #include "suite/judge/testing/synthetic.h"
 
 namespace normbench {
@@ -47,12 +47,8 @@ class Gate : public ::testing::Test {
     write_json(file, baseline);
   }
   static void set_values(Json& group, const Json& values) {
-    std::vector<double> losses;
-    for (const auto& value : values) losses.push_back(value["validation_loss"]);
-    group = {{"n", values.size()},
-             {"mean", mean(losses)},
-             {"s", losses.size() < 2 ? 0 : sample_sd(losses)},
-             {"values", values}};
+    group = statistics_of(values);
+    group["values"] = values;
   }
   void other_class(double shift_angpt = 0) {
     auto other = options;
