@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -67,6 +68,15 @@ void check_entry(const JsonObject& entry) {
   entry.finish();
 }
 
+/// Those whose word counts for a class: its own entry, or, where it has none, all of them.
+std::map<std::string, const Json*> entries_for(const Json& entries,
+                                               const std::string& numeric_class) {
+  std::map<std::string, const Json*> speaking;
+  for (const auto& [of_class, entry] : entries.items())
+    if (of_class == numeric_class || !entries.contains(numeric_class)) speaking[of_class] = &entry;
+  return speaking;
+}
+
 }  // namespace
 
 Json read_baseline(const JudgeInput& input, const std::string& file) {
@@ -123,20 +133,20 @@ int num_values(const Json& entry) {
 }
 
 bool has_runs_alone(const Json& entries, const std::string& numeric_class) {
-  if (entries.contains(numeric_class)) return entries[numeric_class].contains("runs_alone");
-  return std::any_of(entries.begin(), entries.end(),
-                     [](const Json& entry) { return entry.contains("runs_alone"); });
+  const auto speaking = entries_for(entries, numeric_class);
+  return std::any_of(speaking.begin(), speaking.end(), [](const auto& class_and_entry) {
+    return class_and_entry.second->contains("runs_alone");
+  });
 }
 
 std::optional<Outcome> committed_outcome(const Json& entries, const std::string& numeric_class,
                                          const std::string& of, const std::string& claim,
                                          const std::string& dataset) {
   std::optional<Outcome> lowest;
-  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-    if (entries.contains(numeric_class) && entry.key() != numeric_class) continue;
+  for (const auto& [of_class, entry] : entries_for(entries, numeric_class)) {
     const Json by_dataset = entry->value(of, Json::object()).value(claim, Json::object());
     if (!by_dataset.contains(dataset)) continue;
-    const Outcome outcome = outcome_from_name(by_dataset[dataset], entry.key());
+    const Outcome outcome = outcome_from_name(by_dataset[dataset], of_class);
     if (!lowest || falls_below(outcome, *lowest)) lowest = outcome;
   }
   return lowest;

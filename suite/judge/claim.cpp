@@ -66,6 +66,11 @@ std::vector<std::string> settings_of(const Claim& claim, const std::string& data
   return spans_settings(claim) ? claim.settings : std::vector{dataset};
 }
 
+// Whether the claim compares arms at their best rates.
+bool asks_for_tuning(const Claim& claim) {
+  return find_rule(claim.rule).tuned && claim.fixed_rates.empty() && !claim.arms.empty();
+}
+
 std::vector<int64_t> planned_seeds(const Claim& claim, const Evidence& evidence,
                                    const std::string& dataset) {
   switch (reads_of(claim)) {
@@ -138,10 +143,6 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
     if (read) found.push_back(&record);
   }
   return found;
-}
-
-bool asks_for_tuning(const Claim& claim) {
-  return find_rule(claim.rule).tuned && claim.fixed_rates.empty() && !claim.arms.empty();
 }
 
 bool keeps_runs_alone(const Claim& claim, const Verdict& verdict) {

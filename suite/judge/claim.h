@@ -54,8 +54,6 @@ std::vector<const Record*> records_of(const Claim& claim, const Evidence& eviden
 /// Learning-rate trials without which a verdict about tuned arms says nothing; none of other rules.
 std::vector<const Record*> trials_of(const Claim& claim, const Evidence& evidence,
                                      const std::string& dataset);
-/// Whether the claim compares arms at their best rates.
-bool asks_for_tuning(const Claim& claim);
 /// Whether a baseline keeps what the runs alone say beside an OUT_OF_SCALE, which no run can turn:
 /// not of a rule about seconds, where the machine's day decides.
 bool keeps_runs_alone(const Claim& claim, const Verdict& verdict);

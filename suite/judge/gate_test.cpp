@@ -11,63 +11,12 @@
 #include "suite/judge/baseline.h"
 #include "suite/judge/bless.h"
 #include "suite/judge/ledger.h"
-#include "suite/judge/testing/synthetic.h"
+#include "suite/judge/testing/blessed_table.h"
 
 namespace normbench {
 namespace {
 
-class Gate : public ::testing::Test {
- protected:
-  Gate() {
-    options.budgets = {262144, 524288, 1048576};
-    options.seeds = {1, 2, 3};
-    input = testing::synthetic_input(options);
-    testing::write_all(runs.path(), input, options);
-    file = baselines.path("measured/cpu/angpt.convergence.json");
-    bless(input, runs.path(), file, reason);
-  }
-  CheckResult check(const std::string& arm = "angpt",
-                    const std::string& metric = "validation_loss") {
-    return check_regression(input, runs.path(), file, arm, metric, regression_family(input));
-  }
-  void expect_red(const std::string& text, const std::string& arm = "angpt",
-                  const std::string& metric = "validation_loss") {
-    const CheckResult result = check(arm, metric);
-    EXPECT_EQ(result.color, CheckResult::Color::kRed) << result.text;
-    EXPECT_NE(result.text.find(text), std::string::npos) << result.text;
-  }
-  const RunRef& run_of(const std::string& arm, int64_t seed = 2) {
-    for (const auto& run : input.runs)
-      if (run.arm == arm && run.seed == seed && run.token_budget == 524288) return run;
-    throw std::runtime_error("no run");
-  }
-  void edit_baseline(const std::function<void(Json&)>& edit) {
-    Json baseline = read_json(file);
-    edit(baseline);
-    write_json(file, baseline);
-  }
-  static void set_values(Json& group, const Json& values) {
-    group = statistics_of(values);
-    group["values"] = values;
-  }
-  void other_class(double shift_angpt = 0) {
-    auto other = options;
-    other.numeric_class = "another class";
-    for (const auto& run : input.runs)
-      testing::write_record(runs.path(), run, other, {.summary = [&](Json& s) {
-                              const double loss = s["validation_loss"].get<double>() + 1e-5 +
-                                                  (run.arm == "angpt" ? shift_angpt : 0);
-                              s["validation_loss"] = loss;
-                              s["validation_loss_bits"] = double_bits(loss);
-                            }});
-  }
-  testing::SyntheticOptions options;
-  testing::TemporaryFolder runs, baselines;
-  JudgeInput input;
-  std::string file;
-  BlessOptions reason{
-      .reason = "first measurement", .commit = "abc", .date = "2026-01-01", .may_diverge = {}};
-};
+class Gate : public testing::BlessedTable {};
 
 TEST_F(Gate, TheSameRecordsAreGreen) {
   for (const char* arm : {"gpt_plus", "angpt"}) EXPECT_TRUE(check(arm).green()) << check(arm).text;
@@ -283,48 +232,6 @@ TEST_F(Gate, AShiftOfAnotherClassIsRedEvenWithTwoSeeds) {
   EXPECT_TRUE(check().green()) << check().text;
 }
 
-TEST_F(Gate, BlessKeepsTheOtherClasses) {
-  other_class();
-  bless(input, runs.path(), file, reason);
-  EXPECT_EQ(read_json(file)["entries"].size(), 2u);
-  EXPECT_NE(check().text.find("equal to the last bit"), std::string::npos) << check().text;
-}
-
-TEST_F(Gate, BlessingTheSameNumbersAgainKeepsTheReasonOfTheirMeasurement) {
-  const std::string before = read_file(file);
-  BlessOptions again = reason;
-  again.reason = "a second look";
-  again.date = "2026-02-02";
-  const std::string said = bless(input, runs.path(), file, again);
-  EXPECT_NE(said.find("0 of 18 values new or changed"), std::string::npos) << said;
-  EXPECT_NE(said.find("the entry is kept as it is"), std::string::npos) << said;
-  EXPECT_EQ(read_file(file), before);
-  const auto is_written_anew = [&] {
-    bless(input, runs.path(), file, again);
-    const Json entry = read_json(file)["entries"][options.numeric_class];
-    EXPECT_EQ(entry["created"]["reason"], "a second look");
-    write_file_atomically(file, before);
-  };
-  // The same values with another verdict, one value more than now, and another value.
-  edit_baseline([](Json& b) {
-    for (auto& entry : b["entries"]) entry["verdicts"]["parity"]["gcide_1k"] = "NOT_RUN";
-  });
-  is_written_anew();
-  edit_baseline([](Json& b) {
-    for (auto& entry : b["entries"]) {
-      Json& group = entry["arms"]["angpt"]["gcide_1k"]["524288"];
-      Json values = group["values"];
-      values.push_back(values[0]);
-      values.back()["seed"] = 77;
-      set_values(group, values);
-    }
-  });
-  is_written_anew();
-  testing::write_record(runs.path(), run_of("angpt"), options,
-                        {.summary = [](Json& s) { s["steps_digest"] = "other"; }});
-  is_written_anew();
-}
-
 TEST_F(Gate, AVerdictBelowTheCommittedOneIsRed) {
   edit_baseline([](Json& b) {
     for (auto& entry : b["entries"]) entry["verdicts"]["speed_up"]["gcide_1k"] = "REPRODUCED";
@@ -339,59 +246,6 @@ TEST_F(Gate, AVerdictThatTheBaselineDoesNotHoldIsRed) {
     for (auto& entry : b["entries"]) entry["verdicts"].erase("parity");
   });
   expect_red("no verdict", "angpt", "verdict");
-}
-
-TEST_F(Gate, BlessRefusesWhatItMust) {
-  const auto refuses = [&](const std::string& text, const BlessOptions& how) {
-    const std::string before = read_file(file);
-    try {
-      bless(input, runs.path(), file, how);
-      ADD_FAILURE() << "blessed; expected: " << text;
-    } catch (const UserError& e) {
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-    }
-    EXPECT_EQ(read_file(file), before);
-  };
-  refuses("needs a reason", {});
-  testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
-  refuses("diverged", reason);
-  refuses("./run_all.sh --tier cpu --only angpt.convergence", reason);
-  auto other = options;
-  other.numeric_class = "another class";
-  testing::write_record(runs.path(), run_of("angpt"), other);
-  input.tier = "smoke";
-  refuses("several numeric classes", reason);
-  input.tier = "cpu";
-  std::filesystem::remove_all(runs.path(run_of("angpt").run_id));
-  refuses("is absent", reason);
-  testing::write_record(runs.path(), run_of("angpt"), options);
-  input.canaries["gpt_plus"].digest = "digest of today";
-  refuses("is stale", reason);
-}
-
-TEST_F(Gate, PiecesFromTwoMachinesMakeOneEntryThatIsOfAnotherClassToBoth) {
-  auto other = options;
-  other.numeric_class = "another class";
-  for (const auto& run : input.runs)
-    if (run.seed == 2) testing::write_record(runs.path(), run, other);
-  file = baselines.path("measured/cpu/pieces.json");
-  bless(input, runs.path(), file, reason);
-  EXPECT_TRUE(read_json(file)["entries"].contains("another class + " + options.numeric_class));
-  const CheckResult result = check();
-  EXPECT_TRUE(result.green()) << result.text;
-  EXPECT_NE(result.text.find("inside the prediction interval"), std::string::npos) << result.text;
-  other_class(.5);
-  expect_red("prediction interval");
-}
-
-TEST_F(Gate, AnExpectedDivergenceCanBeBlessedAndIsThenKept) {
-  testing::write_record(runs.path(), run_of("angpt"), options, {.diverged = true});
-  BlessOptions with = reason;
-  with.may_diverge = {"angpt"};
-  bless(input, runs.path(), file, with);
-  EXPECT_TRUE(check().green()) << check().text;
-  testing::write_record(runs.path(), run_of("angpt"), options);
-  expect_red("committed diverged");
 }
 
 TEST_F(Gate, AnUnknownMetricIsAnError) { EXPECT_THROW(check("angpt", "los"), UserError); }

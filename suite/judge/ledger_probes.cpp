@@ -24,6 +24,24 @@ Json mean_of(const std::vector<Json>& documents) {
   return flat.empty() ? Json::object() : flat.unflatten();
 }
 
+Json inside(const Json& object, const std::string& key) {
+  return object.is_object() ? object.value(key, Json()) : Json();
+}
+
+/// What each seed says of a probe that is a single number: a list in its place. Lists (a number for
+/// each layer) are left out; null when nothing is left.
+Json of_seeds(const std::vector<Json>& documents) {
+  if (documents.front().is_number()) return documents;
+  Json of_keys;
+  if (documents.front().is_object())
+    for (const auto& key : documents.front().items()) {
+      std::vector<Json> values;
+      for (const auto& document : documents) values.push_back(inside(document, key.key()));
+      if (Json found = of_seeds(values); !found.is_null()) of_keys[key.key()] = std::move(found);
+    }
+  return of_keys;
+}
+
 std::string numbers_text(const Json& value) {
   if (value.is_number()) return plain_text(round_to(value.get<double>(), 3));
   if (!value.is_array()) return "-";
@@ -32,15 +50,16 @@ std::string numbers_text(const Json& value) {
   return join(texts, " ");
 }
 
-void collect(const Json& after, const Json& at_start, const std::string& name,
+void collect(const Json& after, const Json& of_seeds, const Json& at_start, const std::string& name,
              std::vector<std::string>& facts) {
   if (!after.is_object()) {
     facts.push_back(name + ": " + numbers_text(after) +
+                    (of_seeds.is_null() ? "" : " (" + numbers_text(of_seeds) + ")") +
                     (at_start.is_null() ? "" : "; before training: " + numbers_text(at_start)));
     return;
   }
   for (const auto& [key, value] : after.items())
-    collect(value, at_start.is_object() ? at_start.value(key, Json()) : Json(),
+    collect(value, inside(of_seeds, key), inside(at_start, key),
             name.empty() ? key : name + " " + key, facts);
 }
 
@@ -67,14 +86,15 @@ Json probes_json(const Evidence& evidence) {
                            {"budget", budgets.back()},
                            {"n", after.size()},
                            {"at_start", mean_of(at_start)},
-                           {"after", mean_of(after)}});
+                           {"after", mean_of(after)},
+                           {"after_of_seeds", after.size() == 1 ? Json() : of_seeds(after)}});
     }
   return entries;
 }
 
 std::vector<std::string> probe_facts(const Json& entry) {
   std::vector<std::string> facts;
-  collect(entry.at("after"), entry.at("at_start"), "", facts);
+  collect(entry.at("after"), entry.at("after_of_seeds"), entry.at("at_start"), "", facts);
   return facts;
 }
 

@@ -251,7 +251,8 @@ std::string ledger_text(const Json& ledger, size_t width) {
     text += measurements_text(ledger, width);
   }
   if (ledger.contains("probes")) {
-    text += heading("PROBES  mean over the seeds, by layer where there are several numbers");
+    text += heading(
+        "PROBES  mean over the seeds (each seed), by layer where there are several numbers");
     for (const auto& entry : ledger.at("probes")) {
       text += wrap(arm_of(ledger, entry.at("arm")).at("label").get<std::string>() + ", " +
                        entry.at("dataset").get<std::string>() + ", " +

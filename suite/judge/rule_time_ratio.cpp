@@ -15,6 +15,7 @@
 #include <cmath>
 #include <map>
 
+#include "suite/base/median.h"
 #include "suite/base/text.h"
 #include "suite/judge/claim_rules.h"
 #include "suite/judge/measured.h"

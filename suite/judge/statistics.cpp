@@ -23,13 +23,6 @@ double sample_sd(std::span<const double> x) {
   return std::sqrt(sum / static_cast<double>(x.size() - 1));
 }
 
-double median(std::vector<double> x) {
-  NORMBENCH_CHECK(!x.empty(), "median of nothing");
-  std::sort(x.begin(), x.end());
-  const size_t half = x.size() / 2;
-  return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
-}
-
 double t_quantile(double p, double df) {
   return boost::math::quantile(boost::math::students_t(df), p);
 }

@@ -16,7 +16,6 @@ struct Interval {
 double mean(std::span<const double> x);
 /// sqrt(sum (x - mean)^2 / (n - 1)). Needs n >= 2.
 double sample_sd(std::span<const double> x);
-double median(std::vector<double> x);
 
 /// The p-quantile of Student's t with `df` degrees of freedom.
 double t_quantile(double p, double df);

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "suite/base/median.h"
 #include "suite/judge/statistics.h"
 
 namespace normbench {

@@ -2,13 +2,13 @@
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 
 #include "models/angpt_folded.h"
 #include "models/gpt_plus.h"
 #include "suite/base/interrupt.h"
+#include "suite/base/median.h"
 #include "suite/base/random.h"
 #include "suite/ops/initialize.h"
 
@@ -21,12 +21,6 @@ double seconds_of(const std::function<torch::Tensor()>& logits) {
   const auto start = std::chrono::steady_clock::now();
   logits().flatten()[0].item<float>();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Multiplies every scale by a normal factor around 1.

@@ -6,10 +6,10 @@
 #include <malloc.h>
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
+#include "suite/base/median.h"
 #include "suite/ops/attention.h"
 #include "suite/ops/fused.h"
 #include "suite/ops/lerp.h"
@@ -88,11 +88,6 @@ std::vector<torch::Tensor> with_kernel(bool on, const Case& c) {
   auto result = testing::value_and_gradients(c.op, c.inputs);
   set_fused(true);
   return result;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 void time_in_turn(benchmark::State& state, const Case& c) {

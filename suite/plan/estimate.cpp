@@ -5,6 +5,7 @@
 
 #include "suite/base/checkpoint_name.h"
 #include "suite/base/files.h"
+#include "suite/base/median.h"
 
 namespace normbench {
 namespace {
@@ -76,9 +77,8 @@ double Estimate::seconds(const PlannedRun& run, bool* measured) const {
     if (seen.shape == shape && seen.speed > 0) speeds.push_back(seen.speed);
   if (measured != nullptr) *measured = !speeds.empty();
   if (!speeds.empty()) {
-    const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
-    std::nth_element(speeds.begin(), middle, speeds.end());
-    return kStartSeconds + (run.task.empty() ? tokens / *middle : *middle);
+    const double speed = median(speeds);
+    return kStartSeconds + (run.task.empty() ? tokens / speed : speed);
   }
   if (!run.task.empty()) return kStartSeconds + kMeasurementSeconds;
   const double rate = run.device == "cuda" ? kGpuFlopsPerSecond : kCpuFlopsPerSecond;

@@ -6,9 +6,8 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "suite/base/errors.h"
+#include "suite/base/fixed_environment.h"
 #ifdef NORMBENCH_WITH_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #endif
@@ -53,19 +52,7 @@ void restart_with_fixed_environment(int argc, char** argv) {
   // step.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 2000000000);
-  static constexpr std::pair<const char*, const char*> kFixed[] = {
-      {"ATEN_CPU_CAPABILITY", "avx2"},
-      {"MKL_ENABLE_INSTRUCTIONS", "AVX2"},
-      {"ONEDNN_MAX_CPU_ISA", "AVX2"},
-      {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
-      {"OMP_NUM_THREADS", "1"}};
-  bool complete = true;
-  for (const auto& [name, value] : kFixed) {
-    if (std::getenv(name) != nullptr) continue;
-    ::setenv(name, value, 0);
-    complete = false;
-  }
-  if (complete) return;
+  if (!complete_environment()) return;
   std::vector<char*> arguments(argv, argv + argc);
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());

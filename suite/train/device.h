@@ -19,12 +19,10 @@ std::string gpu_name(const std::string& device);
 /// Compute type of a precision: fp32 -> kFloat, bf16-mixed -> kBFloat16 (over fp32 masters).
 torch::ScalarType compute_type(const std::string& precision);
 
-/// Environment that LibTorch's libraries read when they start, and allocator settings of glibc.
-/// Sets what is missing and starts the program again when something was: call it first in main.
+/// Allocator settings of glibc, and the environment that LibTorch's libraries read when they are
+/// loaded (suite/base/fixed_environment.h). Starts the program again when something was missing,
+/// which costs as much as loading them does; `normbench` sets it before. Call it first in main.
 /// Returns when all is in place.
-/// ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA: one instruction set, so
-/// that machines agree. CUBLAS_WORKSPACE_CONFIG: deterministic cuBLAS. OMP_NUM_THREADS: one thread,
-/// unless the configuration says otherwise.
 void restart_with_fixed_environment(int argc, char** argv);
 
 /// Deterministic algorithms, no TF32, no cuDNN search, threads as given; denormals are flushed

@@ -14,6 +14,7 @@
 #include "suite/base/hash.h"
 #include "suite/base/interrupt.h"
 #include "suite/base/log.h"
+#include "suite/base/median.h"
 #include "suite/base/record_digest.h"
 #include "suite/train/checkpoint.h"
 #include "suite/train/device.h"
@@ -109,9 +110,7 @@ Json summary_of_lines(const std::vector<std::string>& lines) {
   }
   StreamHash hash;
   hash.update_values<float>(losses);
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return {{"steps_digest", hash.hex()}, {"step_seconds_median", *middle}};
+  return {{"steps_digest", hash.hex()}, {"step_seconds_median", median(std::move(seconds))}};
 }
 
 int64_t peak_memory_bytes() {

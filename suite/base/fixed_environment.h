@@ -1,0 +1,12 @@
+#pragma once
+
+namespace normbench {
+
+/// Sets, in this process and those that it starts, what LibTorch's libraries read when they are
+/// loaded; a variable that is set already is left. True when one was missing.
+/// ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA: one instruction set, so
+/// that machines agree. CUBLAS_WORKSPACE_CONFIG: deterministic cuBLAS. OMP_NUM_THREADS: one thread,
+/// unless the configuration says otherwise.
+bool complete_environment();
+
+}  // namespace normbench
