@@ -176,7 +176,7 @@ Verdict begin_verdict(const Claim& claim, const Evidence& evidence, const std::s
   verdict.planned_pairs = static_cast<int>(verdict.seeds.size());
   for (const auto& arm : claim.arms)
     for (const auto& setting : settings_of(claim, dataset))
-      verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials(arm, setting);
+      verdict.trials[arm] = verdict.trials.value(arm, 0) + evidence.tuning.trials_run(arm, setting);
   if (!claim.fixed_rates.empty()) verdict.notes.push_back("rates: " + claim.fixed_rates);
   std::set<std::string> classes;
   for (const auto* record : records_of(claim, evidence, dataset)) {
@@ -236,7 +236,20 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
                                                        claim.arms.size() == 2 ? "pair" : "seed") +
                                             " so far: " + measured + ")"
                                       : "";
-  if (verdict.planned_pairs == 0 && reads_of(claim) != Reads::kNothing) {
+  const bool unplanned = verdict.planned_pairs == 0 && reads_of(claim) != Reads::kNothing;
+  const bool answers = !unplanned && verdict.missing.empty();
+  if (answers && asks_for_tuning(claim) && untuned.empty())
+    for (const auto& setting : settings)
+      for (const auto& arm : claim.arms) {
+        if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
+          verdict.notes.push_back("the rates of " + arm + " on " + setting + " serve up to " +
+                                  plain_text(times) + " times the tokens of their longest sweep");
+        for (const auto* point : evidence.tuning.of(arm, setting))
+          verdict.notes.insert(verdict.notes.end(), point->doubts.begin(), point->doubts.end());
+      }
+  // Where another word stands before BASELINE_UNTUNED, what the runs alone say lacks it too.
+  if (answers) verdict.notes.insert(verdict.notes.end(), untuned.begin(), untuned.end());
+  if (unplanned) {
     verdict.outcome = verdict.statistics_say = Outcome::kNotRun;
     verdict.reason = "This tier plans " + nothing_planned(claim) +
                      (claim.measurement.empty() ? " on " + verdict.dataset : "") + ".";
@@ -258,17 +271,7 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
         "Not a comparison of tuned arms: " + untuned.front() +
         (untuned.size() > 1 ? ", and " + count_text(untuned.size() - 1, "more reason") : "") + "." +
         would_say;
-    for (const auto& problem : untuned) verdict.notes.push_back(problem);
   } else {
-    if (asks_for_tuning(claim))
-      for (const auto& setting : settings)
-        for (const auto& arm : claim.arms) {
-          if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
-            verdict.notes.push_back("the rates of " + arm + " on " + setting + " serve up to " +
-                                    plain_text(times) + " times the tokens of their longest sweep");
-          for (const auto* point : evidence.tuning.of(arm, setting))
-            verdict.notes.insert(verdict.notes.end(), point->doubts.begin(), point->doubts.end());
-        }
     verdict.outcome = verdict.statistics_say;
     verdict.reason = measured;
   }

@@ -260,15 +260,15 @@ void read_scaling_fit(Claim& claim, const JsonObject& object, const JudgeInput& 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
       {"below_unigram", read_below_unigram, rule_below_unigram, Reads::kRuns},
-      {"crossing", read_pair, rule_crossing, Reads::kRuns, /*tuned=*/true},
+      {"crossing", read_pair, rule_crossing, Reads::kRuns, /*tuned=*/true, /*p_of_no_effect=*/true},
       {"divergence_expected", read_divergence_expected, rule_divergence_expected, Reads::kRuns},
       {"exact_identity", read_exact_identity, rule_exact_identity, Reads::kMeasurement},
       {"fitted_exponent", read_fitted_exponent, rule_fitted_exponent, Reads::kMeasurement},
-      {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, true},
+      {"gap_growth", read_gap_growth, rule_gap_growth, Reads::kRuns, true, true},
       {"loss_difference", read_loss_difference, rule_loss_difference, Reads::kRuns, true, true},
       {"lr_tolerance", read_lr_tolerance, rule_lr_tolerance, Reads::kSweep},
       {"non_inferiority", read_non_inferiority, rule_non_inferiority, Reads::kRuns, true},
-      {"ordering", read_ordering, rule_ordering, Reads::kRuns, true},
+      {"ordering", read_ordering, rule_ordering, Reads::kRuns, true, true},
       {"rate_exponent", read_rate_exponent, rule_rate_exponent, Reads::kAllSweeps},
       {"scaling_fit", read_scaling_fit, rule_scaling_fit, Reads::kAllSettings, true},
       {"speed_up", read_speed_up, rule_speed_up, Reads::kRuns, true, true},

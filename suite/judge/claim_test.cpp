@@ -162,6 +162,28 @@ std::string claims_error(const std::function<void(Json&)>& edit) {
   return "no error";
 }
 
+TEST(Verdicts, WhatTheRunsAloneSayLacksIsNotedWhereTheScaleStandsBeforeIt) {
+  testing::SyntheticOptions options = with_ratio(1.4);
+  options.best_lr = .05;
+  World world(options);
+  world.input.claims[0]["out_of_scale"] = "too small";
+  const Verdict verdict = world.verdict();
+  EXPECT_EQ(name(verdict.outcome), "OUT_OF_SCALE");
+  ASSERT_FALSE(verdict.notes.empty());
+  EXPECT_NE(verdict.notes.front().find("edge"), std::string::npos) << verdict.notes.front();
+}
+
+TEST(Verdicts, TrialsAreThoseThatRan) {
+  World world(with_ratio(1.4));
+  const int all = world.verdict().trials["angpt"];
+  for (const auto& run : world.input.sweep_runs)
+    if (run.arm == "angpt") {
+      std::filesystem::remove_all(world.folder.path(run.run_id));
+      break;
+    }
+  EXPECT_EQ(world.verdict().trials["angpt"], all - 1);
+}
+
 TEST(Claims, AreReadStrictly) {
   EXPECT_EQ(claims_error([](Json&) {}), "no error");
   EXPECT_NE(claims_error([](Json& c) { c["rule"] = "speedup"; }).find("did you mean \"speed_up\"?"),

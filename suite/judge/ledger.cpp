@@ -303,6 +303,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
         {{"name", arm.name}, {"label", arm.label}, {"note", arm.note}, {"warning", arm.warning}});
   if (!input.yardstick.empty())
     ledger["equal_loss"] = {{"yardstick", input.yardstick},
+                            {"widest_step", widest_step(evidence, input.yardstick)},
                             {"rows", equal_loss_json(evidence, input.yardstick)}};
   for (const auto& claim : claims)
     if (claim.stable_within_nats && !ledger.contains("stable_rates"))

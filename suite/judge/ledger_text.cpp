@@ -192,6 +192,7 @@ std::string columns_text(const ShownTable& table) {
   };
   std::string text = line(table.columns);
   for (const auto& row : table.rows) text += line(row);
+  if (!table.note.empty()) text += wrap(table.note, 100, "  ");
   return text;
 }
 

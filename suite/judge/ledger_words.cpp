@@ -4,6 +4,7 @@
 #include <map>
 
 #include "suite/base/text.h"
+#include "suite/judge/loss_curve.h"
 #include "suite/judge/statistics.h"
 
 namespace normbench {
@@ -149,7 +150,7 @@ std::string budgets_text(const Json& verdict) {
   return join(parts, ", ");
 }
 
-// "a token takes anGPT 1.12 times as long (1.05 to 1.20 in 20 pairs of whole runs: ...)".
+// "a token takes anGPT 1.12 times as long (1.05 to 1.20 in 20 pairs of whole runs; ...)".
 std::string time_ratio_text(const Json& ledger, const Json& verdict) {
   const Json& ratio = verdict.at("seconds").at("time_ratio");
   return "a token takes " +
@@ -157,7 +158,11 @@ std::string time_ratio_text(const Json& ledger, const Json& verdict) {
          number_text(ratio.at("estimate"), 2) + " times as long (" +
          number_text(ratio.at("low"), 2) + " to " + number_text(ratio.at("high"), 2) + " in " +
          count_text(ratio.at("pairs").get<size_t>(), "pair") +
-         " of whole runs: a drift of the machine that goes with the arm is not in it)";
+         " of whole runs; an arm's own, which do equal work, are up to a factor " +
+         number_text(ratio.at("spread"), 2) +
+         " off their median on the average; a drift of the machine that goes with the arm is not "
+         "in "
+         "it)";
 }
 
 }  // namespace
@@ -264,11 +269,23 @@ ShownTable equal_loss_table(const Json& ledger) {
       "what " + label(equal.at("yardstick")) + " needs for an arm's final loss / what the arm took",
       {"arm", "text", "budget", "in tokens", "FLOPs", "in seconds", "pairs", ""},
       {}};
-  for (const auto& row : equal.at("rows"))
-    table.rows.push_back(
-        {label(row.at("arm")), row.at("dataset"), tokens_text(row.at("budget").get<double>()),
-         ratio_text(row.at("tokens"), true), ratio_text(row.at("flops"), false),
-         ratio_text(row.at("seconds"), true), row.at("n").dump(), row.at("untuned")});
+  bool at_last_rung = false;
+  for (const auto& row : equal.at("rows")) {
+    at_last_rung = at_last_rung || row.at("at_last_rung").get<bool>();
+    table.rows.push_back({label(row.at("arm")), row.at("dataset"),
+                          tokens_text(row.at("budget").get<double>()) +
+                              (row.at("at_last_rung").get<bool>() ? "*" : ""),
+                          ratio_text(row.at("tokens"), true), ratio_text(row.at("flops"), false),
+                          ratio_text(row.at("seconds"), true), row.at("n").dump(),
+                          row.at("untuned")});
+  }
+  std::vector<std::string> notes;
+  if (at_last_rung)
+    notes.push_back("*: the ladder of " + label(equal.at("yardstick")) +
+                    " ends there, so that a better arm shows \">= 1\" at most");
+  if (const double step = equal.at("widest_step"); step > kWideStep)
+    notes.push_back(wide_step_text(step));
+  table.note = join(notes, "; ");
   return table;
 }
 

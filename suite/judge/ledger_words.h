@@ -41,6 +41,7 @@ struct ShownTable {
   std::string title, explanation;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
+  std::string note = {};
 };
 std::vector<ShownTable> shown_tables(const Json& ledger);
 /// "155 of 160 finished, 1 diverged, ...".

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "suite/base/errors.h"
+#include "suite/base/text.h"
 
 namespace normbench {
 
@@ -78,6 +79,12 @@ double chord_excess(double step) {
   const double fall = 1 - std::pow(step, -kSlope);
   const double at = fall / (kSlope * std::log(step));  // L there
   return std::exp(std::log(step) * (1 - at) / fall + std::log(at) / kSlope);
+}
+
+std::string wide_step_text(double step) {
+  return "rungs of the ladder lie up to " + plain_text(step) +
+         " times apart: chords between them overstate a ratio by up to " +
+         fixed(100 * (chord_excess(step) - 1), 0) + " %";
 }
 
 double interpolate_smoothly(const std::vector<double>& x, const std::vector<double>& y, double at) {

@@ -87,9 +87,11 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
   if (above)
     return effect.of_values.high >= claimed ? Outcome::kReproduced : Outcome::kDirectionOnly;
   // On the first rung of a ladder "worse" is "<= no effect": such bounds say that the size is not
-  // the claimed one, and the losses say the direction.
-  const bool below = effect.open() ? losses && losses->high < 0 && effect.interval.high < claimed
-                                   : effect.interval.high < 0;
+  // the claimed one, and the losses say the direction, whichever it is.
+  const bool is_smaller = effect.interval.high < claimed;
+  if (effect.open() && losses && losses->low > 0 && is_smaller) return Outcome::kDirectionOnly;
+  const bool below =
+      effect.open() ? losses && losses->high < 0 && is_smaller : effect.interval.high < 0;
   return below ? Outcome::kNotReproduced : Outcome::kInconclusive;
 }
 
@@ -102,7 +104,7 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
   return right_side ? Outcome::kDirectionOnly : Outcome::kNotReproduced;
 }
 
-std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha) {
+std::optional<PairsNeeded> more_pairs(const Effect& effect, double claimed, double alpha) {
   const auto is_open = [&](double mean) {
     return mean > 0 ? effect.bounded_above > 0 : effect.bounded_below > 0;
   };
@@ -114,13 +116,13 @@ std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha
       effect.equal_budget->high >= 0) {
     const double gain = normbench::mean(losses);
     if (is_open(gain)) return std::nullopt;
-    return std::max(n + 1, pairs_needed(gain, sample_sd(losses), alpha));
+    return PairsNeeded{std::max(n + 1, pairs_needed(gain, sample_sd(losses), alpha))};
   }
   if (is_open(effect.mean)) return std::nullopt;
   const int for_claim = pairs_needed(claimed, effect.s, alpha);
   if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed))
-    return for_claim;
-  return std::max(n + 1, pairs_needed(effect.mean, effect.s, alpha));
+    return PairsNeeded{for_claim, /*of_claimed=*/true};
+  return PairsNeeded{std::max(n + 1, pairs_needed(effect.mean, effect.s, alpha))};
 }
 
 Json Verdict::json() const {

@@ -53,7 +53,8 @@ struct Effect {
 /// The verdict of the statistics alone. `claimed` > 0.
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
 ///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
-///                   and their bounds do not reach it
+///                   and their bounds do not reach it; with pairs that are only "<= it": below
+///                   `claimed`, while the losses at equal budget lie above 0
 ///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it": below `claimed`, while the
 ///                   losses at equal budget lie below 0 (a bound of "<= no effect" cannot)
 ///   INCONCLUSIVE    it holds 0
@@ -66,12 +67,17 @@ Outcome decide_superiority(const Effect& effect, double claimed);
 ///   INCONCLUSIVE    it lies partly inside, or is open
 Outcome decide_within(const Interval& interval, double claimed, double tolerance);
 
-/// For an INCONCLUSIVE effect: the pairs with which an effect of the claimed size, or else of the
-/// measured one, is found with 80 % power; always more than there are. With censored pairs: those
-/// with which the measured difference of losses at equal budget is found. 1001 stands for "more
-/// than 1000". Empty where bounds or diverged runs open the end that would have to pass 0: no
+/// Pairs with which an effect is found with 80 % power, if it is as large as assumed.
+struct PairsNeeded {
+  int n = 0;                // 1001 stands for "more than 1000"
+  bool of_claimed = false;  // as large as claimed; else as measured
+  bool at_least = false;    // the most of several effects, which all have to be found
+};
+/// For an INCONCLUSIVE effect: of the claimed size, or else of the measured one; always more than
+/// there are. With censored pairs: those with which the measured difference of losses at equal
+/// budget is found. Empty where bounds or diverged runs open the end that would have to pass 0: no
 /// number of further pairs closes it.
-std::optional<int> more_pairs(const Effect& effect, double claimed, double alpha);
+std::optional<PairsNeeded> more_pairs(const Effect& effect, double claimed, double alpha);
 
 struct Verdict {
   std::string claim, statement, conditions, rule, challenger, reference, dataset;

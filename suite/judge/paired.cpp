@@ -110,26 +110,60 @@ std::string nats_text(const Effect& effect) {
          end(effect.interval.high) + ")";
 }
 
-std::string pairs_needed_text(std::optional<int> pairs) {
+std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs) {
+  return pairs_needed_text(pairs,
+                           pairs && pairs->of_claimed ? "it is as large as claimed" : kAsMeasured);
+}
+
+std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs, const std::string& truth) {
   if (!pairs) return "; no number of pairs would settle it, since an end of the interval is open";
-  return *pairs > 1000 ? "; more than 1000 pairs would be needed"
-                       : "; " + std::to_string(*pairs) + " pairs would settle it with 80 % power";
+  const std::string number = pairs->n > 1000
+                                 ? "more than 1000"
+                                 : (pairs->at_least ? "at least " : "") + std::to_string(pairs->n);
+  return "; if " + truth + ", " + number + " pairs would settle it with 80 % power";
 }
 
-void add_pairs_needed(std::vector<std::optional<int>>& needed, const Effect& gap, double alpha) {
-  if (gap.has_interval)
-    needed.push_back(more_pairs(gap, std::abs(gap.mean), alpha));
-  else if (gap.open())
-    needed.emplace_back();
+std::optional<int> number_of(const std::optional<PairsNeeded>& pairs) {
+  return pairs ? std::optional(pairs->n) : std::nullopt;
 }
 
-std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed) {
-  std::optional<int> most = 0;
+void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Effect& gap,
+                      double alpha, size_t parts) {
+  if (!gap.has_interval) {
+    if (gap.open()) needed.emplace_back();
+    return;
+  }
+  const double own = gap.mean > 0 ? alpha : alpha / static_cast<double>(parts);
+  auto pairs = more_pairs(gap, std::abs(gap.mean), own);
+  if (pairs) pairs->of_claimed = false;
+  needed.push_back(pairs);
+}
+
+std::optional<PairsNeeded> most_pairs(const std::vector<std::optional<PairsNeeded>>& needed) {
+  PairsNeeded most;
   for (const auto& pairs : needed) {
     if (!pairs) return std::nullopt;
-    most = std::max(*most, *pairs);
+    if (pairs->n > most.n) most = *pairs;
   }
+  most.at_least = needed.size() > 1;
   return most;
+}
+
+std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts) {
+  const double shared = alpha / static_cast<double>(parts);
+  if (!gap.has_interval || gap.interval.high >= 0 || gap_reversed(gap, shared)) return "";
+  const Interval wider = t_interval(gap.values, shared);
+  return ", which with alpha shared by " + std::to_string(parts) + " is " + fixed(wider.low, 3) +
+         " .. " + fixed(wider.high, 3);
+}
+
+double p_of_gaps(const std::vector<Effect>& gaps, bool reversed) {
+  double largest = 0, least = 1;
+  for (const Effect& gap : gaps) {
+    largest = std::max(largest, gap.mean > 0 || gaps.size() == 1 ? gap.p_value : 1);
+    if (gap.mean < 0) least = std::min(least, gap.p_value);
+  }
+  return reversed ? std::min(1.0, least * static_cast<double>(gaps.size())) : largest;
 }
 
 }  // namespace normbench

@@ -58,12 +58,28 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 
 /// "0.123 nats (interval 0.100 .. 0.146)", with "open" for an open end.
 std::string nats_text(const Effect& effect);
-/// "; 12 pairs would settle it with 80 % power", or that none would.
-std::string pairs_needed_text(std::optional<int> pairs);
-/// Adds what settles this gap, of the measured size: nothing where diverged runs left no interval.
-/// Too few pairs of any kind add no entry.
-void add_pairs_needed(std::vector<std::optional<int>>& needed, const Effect& gap, double alpha);
+inline constexpr const char* kAsMeasured = "it is as large as measured";
+/// "; if it is as large as measured, 12 pairs would settle it with 80 % power", or that no number
+/// of pairs would.
+std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs);
+std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs, const std::string& truth);
+/// What a Verdict keeps of it.
+std::optional<int> number_of(const std::optional<PairsNeeded>& pairs);
+/// Adds what settles one of `parts` gaps, of the measured size: nothing where diverged runs left no
+/// interval. Too few pairs of any kind add no entry. A gap on the wrong side is settled at the
+/// shared alpha (gap_reversed).
+void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Effect& gap,
+                      double alpha, size_t parts);
 /// What settles the least settled of several effects: nothing where one cannot be settled.
-std::optional<int> most_pairs(const std::vector<std::optional<int>>& needed);
+std::optional<PairsNeeded> most_pairs(const std::vector<std::optional<PairsNeeded>>& needed);
+
+/// ", which with alpha shared by 2 is -0.217 .. 0.017": said of an interval below 0 where the one
+/// at the shared alpha, which alone may overturn a verdict (gap_reversed), is not. Else nothing.
+std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts);
+
+/// p of a verdict for which all gaps must be positive: the largest of theirs, where one on the
+/// wrong side has 1 (a single gap keeps its own, which speaks of either side). Of a verdict that a
+/// gap `reversed`: the least of those on the wrong side, times the number of gaps.
+double p_of_gaps(const std::vector<Effect>& gaps, bool reversed);
 
 }  // namespace normbench

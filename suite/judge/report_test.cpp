@@ -79,7 +79,7 @@ TEST(Report, SaysWhatATimeIsRelativeTo) {
   EXPECT_NE(report_page({ledger}, "").find("<th>time of a token, relative to GPT+</th>"),
             std::string::npos);
   Json other = ledger;  // a yardstick that is not the first arm
-  other["equal_loss"] = {{"yardstick", "angpt"}, {"rows", Json::array()}};
+  other["equal_loss"] = {{"yardstick", "angpt"}, {"widest_step", 2.0}, {"rows", Json::array()}};
   EXPECT_NE(ledger_text(other).find("time of a token, relative to anGPT"), std::string::npos);
 }
 

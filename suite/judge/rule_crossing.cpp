@@ -89,7 +89,8 @@ std::string report_crossings(const GapLadder& ladder, double alpha, Verdict& ver
   const auto end = [](const std::optional<double>& x) {
     return x ? tokens_text(*x) : std::string("open");
   };
-  std::string text = "the lead changes at " + (verdict.bound == "open" ? "about " : verdict.bound) +
+  std::string text = "seed by seed the lead changes at " +
+                     (verdict.bound == "open" ? "about " : verdict.bound) +
                      tokens_text(*verdict.estimate) + " tokens (interval " + end(verdict.low) +
                      " .. " + end(verdict.high) + ")";
   if (without > 0)
@@ -122,15 +123,16 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
   const Effect first = ladder.at(0, alpha), behind = negated(first, alpha),
                ahead = ladder.at(last, alpha);
   verdict.pairs = static_cast<int>(std::min(first.values.size(), ahead.values.size()));
+  const bool reversed = gap_reversed(behind, alpha / 2) || gap_reversed(ahead, alpha / 2);
   const std::string where = report_crossings(ladder, alpha, verdict);
   if (behind.has_interval && ahead.has_interval && !behind.open() && !ahead.open())
-    verdict.p_value = std::max(behind.p_value, ahead.p_value);  // both must pass
+    verdict.p_value = p_of_gaps({behind, ahead}, reversed);
 
   std::string measured = "The lead is " + nats_text(first) + " at " +
                          tokens_text(static_cast<double>(ladder.tokens.front())) + " tokens and " +
                          nats_text(ahead) + " at " +
                          tokens_text(static_cast<double>(ladder.tokens.back()));
-  if (gap_reversed(behind, alpha / 2) || gap_reversed(ahead, alpha / 2)) {
+  if (reversed) {
     verdict.statistics_say = Outcome::kNotReproduced;
     measured += gap_reversed(behind, alpha / 2) ? ": ahead from the first budget on"
                                                 : ": behind to the last budget";
@@ -139,12 +141,13 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
     measured += ": behind first, ahead at the end";
   } else {
     measured += ": not both ends are settled";
-    std::vector<std::optional<int>> needed;
+    std::vector<std::optional<PairsNeeded>> needed;
     for (const Effect& side : {behind, ahead})
-      if (!gap_holds(side)) add_pairs_needed(needed, side, alpha);
+      if (!gap_holds(side)) add_pairs_needed(needed, side, alpha, 2);
     if (!needed.empty()) {
-      verdict.pairs_needed = most_pairs(needed);
-      measured += pairs_needed_text(verdict.pairs_needed);
+      const auto pairs = most_pairs(needed);
+      verdict.pairs_needed = number_of(pairs);
+      measured += pairs_needed_text(pairs);
     }
   }
   measured += "; " + where + "." + diverged_text(verdict);

@@ -116,7 +116,7 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
     if (std::isfinite(growth.interval.low)) verdict.low = growth.interval.low;
     if (std::isfinite(growth.interval.high)) verdict.high = growth.interval.high;
     if (!growth.open() && !end.open()) {
-      verdict.p_value = std::max(growth.p_value, end.p_value);  // both must pass
+      verdict.p_value = p_of_gaps({growth, end}, verdict.statistics_say == Outcome::kNotReproduced);
       verdict.detectable = minimum_detectable_effect(growth.s, verdict.pairs, alpha);
     }
     measured = "From " + tokens_text(static_cast<double>(places.tokens.front())) + " to " +
@@ -136,17 +136,20 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
                                                     : ": the challenger is behind to the end";
         break;
       default:
-        std::vector<std::optional<int>> needed;
-        if (!gap_holds(growth))
-          needed.push_back(
-              more_pairs(growth, claim.value ? claimed : std::abs(growth.mean), alpha));
-        if (!gap_holds(end)) add_pairs_needed(needed, end, alpha);
-        verdict.pairs_needed = most_pairs(needed);
+        std::vector<std::optional<PairsNeeded>> needed;
+        if (!gap_holds(growth) && claim.value && growth.mean > 0)
+          needed.push_back(more_pairs(growth, claimed, alpha));
+        else if (!gap_holds(growth))
+          add_pairs_needed(needed, growth, alpha, 2);
+        if (!gap_holds(end)) add_pairs_needed(needed, end, alpha, 2);
+        const auto pairs = most_pairs(needed);
+        verdict.pairs_needed = number_of(pairs);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
+        measured += shared_alpha_text(growth, alpha, 2) + shared_alpha_text(end, alpha, 2);
         if (claim.value && growth.interval.high < claimed)
           measured += ", though the paper's " + fixed(*claim.value, 3) + " is excluded";
-        measured += pairs_needed_text(verdict.pairs_needed);
+        measured += pairs_needed_text(pairs);
     }
   }
   measured += ".";

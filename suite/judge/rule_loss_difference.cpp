@@ -146,8 +146,9 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
         measured += ", and the direction is not settled";
         if (last.interval.high < claimed)
           measured += ", though the paper's " + number(*claim.value) + " is excluded";
-        verdict.pairs_needed = more_pairs(last, claimed, alpha);
-        measured += pairs_needed_text(verdict.pairs_needed);
+        const auto pairs = more_pairs(last, claimed, alpha);
+        verdict.pairs_needed = number_of(pairs);
+        measured += pairs_needed_text(pairs);
     }
   }
   measured += ".";

@@ -139,21 +139,30 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
                  (d.values.empty() ? "every run of it diverged, none of the other" : at_worst) +
                  ".";
     } else if (verdict.statistics_say == Outcome::kReproduced) {
-      measured = "At no budget can the challenger be worse by " + the_margin +
-                 "; at the worst one, " + at_worst + ".";
+      measured = "At every budget the interval ends below " + the_margin + "; at the worst one, " +
+                 at_worst + ".";
     } else if (d.has_interval) {
       measured = "The interval does not exclude " + the_margin + ": " + at_worst;
+      if (d.interval.low > margin)
+        measured = "The interval lies above " + the_margin + ", the one with alpha shared by the " +
+                   std::to_string(all.size()) + " budgets (from " +
+                   fixed(t_interval(d.values, shared).low, digits_of(d, margin)) +
+                   ") does not: " + at_worst;
       // Every budget has to pass, and pairs that a diverged run of the challenger opened stay open.
-      std::vector<std::optional<int>> needed;
-      for (const auto& [budget, of] : all)
-        needed.push_back(of.has_interval && of.bounded_below == 0
-                             ? std::optional(pairs_needed(margin, of.s, alpha))
-                             : std::nullopt);
-      if (const auto most = most_pairs(needed); most && *most > verdict.pairs) {
-        verdict.pairs_needed = most;
-        measured += *most > 1000 ? "; more than 1000 pairs would be needed"
-                                 : "; if the arms are equal, " + std::to_string(*most) +
-                                       " pairs would show it with 80 % power";
+      const bool may_be_equal = std::all_of(all.begin(), all.end(), [](const AtBudget& at) {
+        return at.worse_by.has_interval && at.worse_by.interval.low <= 0;
+      });
+      std::vector<std::optional<PairsNeeded>> needed;
+      for (const auto& [budget, of] : all) {
+        const double room = margin - (may_be_equal ? 0 : of.mean);
+        needed.push_back(
+            of.has_interval && of.bounded_below == 0
+                ? std::optional(PairsNeeded{pairs_needed(room, of.s, room > 0 ? alpha : shared)})
+                : std::nullopt);
+      }
+      if (const auto most = most_pairs(needed); most && most->n > verdict.pairs) {
+        verdict.pairs_needed = most->n;
+        measured += pairs_needed_text(most, may_be_equal ? "the arms are equal" : kAsMeasured);
       }
       measured += ".";
     }

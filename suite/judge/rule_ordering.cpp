@@ -101,28 +101,31 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   verdict.pairs = static_cast<int>(least.effect.values.size());
   verdict.detail = {{"gaps", Json::array()}};
   bool all_hold = true, some_reversed = false, any_diverged = false;
-  double worst_p = 0;
-  std::vector<std::optional<int>> needed;
+  std::vector<Effect> effects;
+  std::vector<std::optional<PairsNeeded>> needed;
   const Gap* open = nullptr;
+  const auto shared = [&](const Gap& gap) {
+    return shared_alpha_text(gap.effect, evidence.input.alpha, gaps.size());
+  };
   for (const auto& gap : gaps) {
     verdict.detail["gaps"].push_back(gap_json(gap));
     verdict.facts.push_back(label(gap.worse) + " above " + label(gap.better) + " by " +
                             nats_text(gap.effect) +
                             (gap.holds      ? ""
                              : gap.reversed ? ": reversed"
-                                            : ": open"));
+                                            : shared(gap) + ": open"));
     all_hold = all_hold && gap.holds;
     some_reversed = some_reversed || gap.reversed;
-    worst_p = std::max(worst_p, gap.effect.p_value);
+    effects.push_back(gap.effect);
     any_diverged = any_diverged || gap.effect.open();
     if (gap.reversed && (open == nullptr || !open->reversed)) open = &gap;
     if (!gap.holds && open == nullptr) open = &gap;
-    if (!gap.holds) add_pairs_needed(needed, gap.effect, evidence.input.alpha);
+    if (!gap.holds) add_pairs_needed(needed, gap.effect, evidence.input.alpha, gaps.size());
   }
   if (!least.effect.values.empty()) verdict.estimate = least.effect.mean;
   if (least.effect.has_interval) {
     if (!any_diverged) {
-      verdict.p_value = worst_p;
+      verdict.p_value = p_of_gaps(effects, some_reversed);
       verdict.detectable =
           minimum_detectable_effect(least.effect.s, verdict.pairs, evidence.input.alpha);
     }
@@ -137,7 +140,8 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   const std::string where =
       open == nullptr
           ? label(least.worse) + " above " + label(least.better) + " by " + nats_text(least.effect)
-          : label(open->worse) + " above " + label(open->better) + " by " + nats_text(open->effect);
+          : label(open->worse) + " above " + label(open->better) + " by " +
+                nats_text(open->effect) + (open->reversed ? "" : shared(*open));
   std::string measured;
   if (all_hold) {
     verdict.statistics_say = Outcome::kReproduced;
@@ -154,8 +158,9 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
                          "), the middle is open: " + where
                    : at + "the order is open: " + where;
     if (!needed.empty()) {
-      verdict.pairs_needed = most_pairs(needed);
-      measured += pairs_needed_text(verdict.pairs_needed);
+      const auto pairs = most_pairs(needed);
+      verdict.pairs_needed = number_of(pairs);
+      measured += pairs_needed_text(pairs);
     }
     measured += ".";
   }

@@ -25,9 +25,6 @@ namespace {
 constexpr double kSlack =
     1e-9;  // budgets are whole tokens: "2 x 4 M reaches 8 M" must not fail on a rounding
 
-// Rungs farther apart than the factor of 2 between the budgets of most ladders.
-constexpr double kWideStep = 2.01;
-
 // What the losses at equal budget say: their difference, mean over the counting budgets, one value
 // a seed; positive = challenger better. A diverged run is infinitely bad.
 void take_losses(Effect& effect, const std::map<int64_t, std::vector<double>>& gains_of_seed,
@@ -68,7 +65,7 @@ std::string ratio_text(const Verdict& v, int digits) {
 }
 
 std::string explain(const Claim& claim, const Evidence& evidence, const Effect& effect,
-                    const Verdict& v, bool inverted) {
+                    const std::optional<PairsNeeded>& needed, const Verdict& v, bool inverted) {
   int digits = 2;  // that tell the ends of the interval from 1 and from the claim
   for (const auto& end : {v.low, v.high})
     if (end)
@@ -90,7 +87,10 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
       text += ", which excludes 1 and reaches the paper's " + claimed + ".";
       break;
     case Outcome::kDirectionOnly:
-      text += censored > 0
+      text += censored > 0 && effect.interval.low <= 0
+                  ? ": at equal budget its losses show the direction, and the paper's " + claimed +
+                        " is excluded."
+              : censored > 0
                   ? ": the direction holds, but the ladder is too short to measure a size of " +
                         claimed + "."
                   : ": the direction holds, but the paper's " + claimed +
@@ -104,9 +104,11 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
       text += censored > 0 && (!v.low || !v.high)
                   ? ": the interval is open where the ladder ends, and the direction is not settled"
                   : ", which holds 1: the direction is open";
-      if (inverted ? v.low && *v.low > *claim.value : v.high && *v.high < *claim.value)
+      // Bounds that are all equal have an interval of no width, which excludes nothing.
+      if ((censored == 0 || effect.s > 0) &&
+          (inverted ? v.low && *v.low > *claim.value : v.high && *v.high < *claim.value))
         text += ", though the paper's " + claimed + " is excluded";
-      text += pairs_needed_text(v.pairs_needed) + ".";
+      text += pairs_needed_text(needed) + ".";
   }
   if (censored > 0)
     text += " In " + std::to_string(censored) + " of " + count_text(n, "pair") +
@@ -202,9 +204,10 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
           std::string(outcome_name(verdict.statistics_say)) + ", by a smooth curve " +
           outcome_name(otherwise) + " (" + fixed(std::exp(sign * smooth.mean), 2) + "x)");
   }
-  if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval) {
-    verdict.pairs_needed = more_pairs(effect, claimed, alpha);
-  }
+  std::optional<PairsNeeded> needed;
+  if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval)
+    needed = more_pairs(effect, claimed, alpha);
+  verdict.pairs_needed = number_of(needed);
   const Json tokens = {{"estimate", verdict.estimate ? Json(*verdict.estimate) : Json()},
                        {"low", verdict.low ? Json(*verdict.low) : Json()},
                        {"high", verdict.high ? Json(*verdict.high) : Json()},
@@ -222,7 +225,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
                tokens_text(static_cast<double>(ladder.back())) + ": no budget times " +
                fixed(*claim.value, 2) + " lies in it.";
   } else {
-    measured = explain(claim, evidence, effect, verdict, inverted);
+    measured = explain(claim, evidence, effect, needed, verdict, inverted);
   }
   double widest = 1;
   bool rose = false;
@@ -235,9 +238,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
       widest = std::max(widest, read.tokens[i] / read.tokens[i - 1]);
   }
   if (widest > kWideStep && !verdict.budgets.empty())
-    verdict.notes.push_back("rungs of the ladder lie up to " + plain_text(widest) +
-                            " times apart: chords between them overstate a ratio by up to " +
-                            fixed(100 * (chord_excess(widest) - 1), 0) + " %");
+    verdict.notes.push_back(wide_step_text(widest));
   if (rose)
     verdict.notes.push_back(
         "a reference ladder rises somewhere; its rungs were pooled before they were read");

@@ -29,7 +29,7 @@ namespace {
 struct Timing {
   std::map<std::string, std::vector<double>> unrest;  // [arm or column]: mean / median of its times
   // [arm][kind of machine]: seconds per token of its runs
-  std::map<std::string, std::map<std::string, std::vector<double>>> of_runs;
+  std::map<std::string, SecondsByMachine> of_runs;
   bool in_turn = true;
   int unlike = 0;  // pairs of runs from two kinds of machine
 };
@@ -48,12 +48,7 @@ std::map<std::string, double> unrest_by_name(const Timing& timing) {
 
 std::map<std::string, double> spread_by_name(const Timing& timing) {
   std::map<std::string, double> spread;
-  for (const auto& [of, by_machine] : timing.of_runs) {
-    std::vector<double> off;
-    for (const auto& [machine, seconds] : by_machine)
-      for (const double x : seconds) off.push_back(std::abs(std::log(x / median(seconds))));
-    spread[of] = std::exp(mean(off));
-  }
+  for (const auto& [of, by_machine] : timing.of_runs) spread[of] = spread_of(by_machine);
   return spread;
 }
 
@@ -189,8 +184,9 @@ Verdict rule_time_ratio(const Claim& claim, const Evidence& evidence, const std:
     } else {
       measured += ", which holds 1: the direction is open";
       if (effect.interval.high < claimed) measured += ", though " + paper + " is excluded";
-      verdict.pairs_needed = more_pairs(effect, claimed, alpha);
-      measured += pairs_needed_text(verdict.pairs_needed);
+      const auto pairs = more_pairs(effect, claimed, alpha);
+      verdict.pairs_needed = number_of(pairs);
+      measured += pairs_needed_text(pairs);
     }
   }
   if (!timing.in_turn && effect.has_interval)

@@ -17,22 +17,35 @@ std::optional<double> seconds_per_token(const Record& record) {
   return step * record.summary.at("steps").get<double>() / tokens;
 }
 
+double spread_of(const SecondsByMachine& of_arm) {
+  std::vector<double> off;
+  for (const auto& [machine, seconds] : of_arm)
+    for (const double x : seconds) off.push_back(std::abs(std::log(x / median(seconds))));
+  return std::exp(mean(off));
+}
+
 std::optional<TimeRatio> token_time_ratio(const Evidence& evidence, const std::string& arm,
                                           const std::string& other, const std::string& dataset) {
   std::vector<double> log_ratios;
+  SecondsByMachine of_arm_runs, of_other_runs;
   for (const auto& run : evidence.runs) {
     if (run.run.arm != arm || run.run.dataset != dataset || !run.usable()) continue;
     const Record* partner = evidence.find(other, dataset, run.run.token_budget, run.run.seed);
+    const std::string machine = run.manifest.value("perf_class", "");
     if (partner == nullptr || !partner->usable() ||
-        partner->manifest.value("perf_class", "") != run.manifest.value("perf_class", ""))
+        partner->manifest.value("perf_class", "") != machine)
       continue;
     const auto of_arm = seconds_per_token(run), of_other = seconds_per_token(*partner);
-    if (of_arm && of_other) log_ratios.push_back(std::log(*of_arm / *of_other));
+    if (!of_arm || !of_other) continue;
+    log_ratios.push_back(std::log(*of_arm / *of_other));
+    of_arm_runs[machine].push_back(*of_arm);
+    of_other_runs[machine].push_back(*of_other);
   }
   if (log_ratios.empty()) return std::nullopt;
   const auto [low, high] = std::minmax_element(log_ratios.begin(), log_ratios.end());
   return TimeRatio{std::exp(mean(log_ratios)), std::exp(*low), std::exp(*high),
-                   static_cast<int>(log_ratios.size())};
+                   static_cast<int>(log_ratios.size()),
+                   std::max(spread_of(of_arm_runs), spread_of(of_other_runs))};
 }
 
 std::optional<double> tokens_per_second(const Evidence& evidence, const std::string& arm,

@@ -3,8 +3,10 @@
 // with each other, and only where one kind of machine ran both.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "suite/judge/evidence.h"
 
@@ -13,10 +15,17 @@ namespace normbench {
 /// median of its steps * steps / tokens. Empty for a diverged run, or one that timed no step.
 std::optional<double> seconds_per_token(const Record& record);
 
+/// [kind of machine]: seconds per token of one arm's runs.
+using SecondsByMachine = std::map<std::string, std::vector<double>>;
+/// exp of the mean of |ln(x / m)|, with m the median on the run's kind of machine: how far equal
+/// work is from taking equal time. Needs a run.
+double spread_of(const SecondsByMachine& of_arm);
+
 struct TimeRatio {
   double ratio = 1;          // geometric mean over the pairs
   double low = 1, high = 1;  // the smallest and the largest of them: what the machine's moods allow
   int pairs = 0;
+  double spread = 1;  // of the arm whose runs are the more uneven ones
 };
 
 /// Seconds per token of `arm` / of `other`, over the pairs of finished runs of equal seed, budget

@@ -95,9 +95,10 @@ std::vector<const SweepPoint*> Tuning::of(const std::string& arm,
   return found;
 }
 
-int Tuning::trials(const std::string& arm, const std::string& dataset) const {
+int Tuning::trials_run(const std::string& arm, const std::string& dataset) const {
   int n = 0;
-  for (const auto* point : of(arm, dataset)) n += point->num_trials();
+  for (const auto* point : of(arm, dataset))
+    for (const auto& trial : point->trials) n += trial.runs;
   return n;
 }
 

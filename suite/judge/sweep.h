@@ -53,7 +53,8 @@ struct Tuning {
   std::vector<SweepPoint> points;
   bool swept() const { return !points.empty(); }
   std::vector<const SweepPoint*> of(const std::string& arm, const std::string& dataset) const;
-  int trials(const std::string& arm, const std::string& dataset) const;
+  /// Those whose record can be used, over all budgets.
+  int trials_run(const std::string& arm, const std::string& dataset) const;
   /// Largest budget planned for an arm / largest at which its rates were swept; 0 when never.
   double reach(const JudgeInput& input, const std::string& arm, const std::string& dataset) const;
   /// Why the comparison of these arms on a dataset is not one of tuned arms; empty when it is.

@@ -1,5 +1,6 @@
 #include "suite/judge/token_ratio.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "suite/judge/outcome.h"
@@ -115,8 +116,11 @@ Json in_seconds(const Json& tokens, const Evidence& evidence, const std::string&
   const auto time = token_time_ratio(evidence, challenger, reference, dataset);
   if (!time) return Json();
   Json seconds = divided(tokens, time->ratio, time->low, time->high);
-  seconds["time_ratio"] = {
-      {"estimate", time->ratio}, {"low", time->low}, {"high", time->high}, {"pairs", time->pairs}};
+  seconds["time_ratio"] = {{"estimate", time->ratio},
+                           {"low", time->low},
+                           {"high", time->high},
+                           {"pairs", time->pairs},
+                           {"spread", time->spread}};
   return seconds;
 }
 
@@ -131,10 +135,21 @@ Json in_flops(const Json& tokens, const Evidence& evidence, const std::string& c
   return flops;
 }
 
+double widest_step(const Evidence& evidence, const std::string& yardstick) {
+  double widest = 1;
+  for (const auto& dataset : evidence.input.datasets) {
+    const auto rungs = evidence.budgets(yardstick, dataset);
+    for (size_t i = 1; i < rungs.size(); ++i)
+      widest = std::max(widest, static_cast<double>(rungs[i]) / static_cast<double>(rungs[i - 1]));
+  }
+  return widest;
+}
+
 Json equal_loss_json(const Evidence& evidence, const std::string& yardstick) {
   Json rows = Json::array();
   for (const auto& dataset : evidence.input.datasets) {
-    if (evidence.budgets(yardstick, dataset).size() < 2) continue;  // no ladder to read
+    const auto rungs = evidence.budgets(yardstick, dataset);
+    if (rungs.size() < 2) continue;  // no ladder to read
     for (const auto& arm : evidence.input.arms) {
       if (arm.name == yardstick) continue;
       const auto untuned = evidence.tuning.problems(evidence.input, {arm.name, yardstick}, dataset);
@@ -149,6 +164,7 @@ Json equal_loss_json(const Evidence& evidence, const std::string& yardstick) {
         rows.push_back({{"dataset", dataset},
                         {"arm", arm.name},
                         {"budget", budget},
+                        {"at_last_rung", budget >= rungs.back()},
                         {"n", row["n"]},
                         {"tokens", tokens},
                         {"flops", in_flops(tokens, evidence, arm.name, yardstick, dataset)},

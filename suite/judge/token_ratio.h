@@ -47,8 +47,13 @@ Json in_seconds(const Json& tokens, const Evidence& evidence, const std::string&
 Json in_flops(const Json& tokens, const Evidence& evidence, const std::string& challenger,
               const std::string& reference, const std::string& dataset);
 
-/// Rows {dataset, arm, budget, n, tokens, flops, seconds, untuned} of every arm but the yardstick
-/// at each of its budgets: what the yardstick needs for the arm's final loss / what the arm took.
+/// The largest factor between neighbouring rungs of the yardstick's ladders: chords between rungs
+/// that are far apart overstate ratios (loss_curve.h, chord_excess).
+double widest_step(const Evidence& evidence, const std::string& yardstick);
+
+/// Rows {dataset, arm, budget, at_last_rung, n, tokens, flops, seconds, untuned} of every arm but
+/// the yardstick at each of its budgets: what the yardstick needs for the arm's final loss / what
+/// the arm took. At the yardstick's last rung a better arm can only show ">= 1".
 Json equal_loss_json(const Evidence& evidence, const std::string& yardstick);
 
 }  // namespace normbench

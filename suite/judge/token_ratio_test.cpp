@@ -63,6 +63,19 @@ TEST(EqualLoss, StandsInTheLedgerOfATableWithAYardstick) {
   const std::string text = ledger_text(ledger);
   EXPECT_NE(text.find("EQUAL LOSS"), std::string::npos);
   EXPECT_NE(text.find("in seconds"), std::string::npos) << text;
+  EXPECT_NE(text.find("*: the ladder of GPT+ ends there"), std::string::npos) << text;
+  EXPECT_EQ(text.find("times apart"), std::string::npos) << text;
+}
+
+TEST(EqualLoss, AWideLadderSaysWhatItsChordsDo) {
+  testing::SyntheticOptions options = testing::with_ratio(1.4);
+  options.budgets = {1048576, 4194304};
+  World world(options);
+  world.input.yardstick = "gpt_plus";
+  const std::string text = ledger_text(judge_table(world.input, world.folder.path(), ""));
+  EXPECT_NE(text.find("4 times apart: chords between them overstate a ratio by up to 11 %"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

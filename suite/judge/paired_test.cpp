@@ -1,0 +1,56 @@
+// What rules about several gaps share: p, the alpha that they share, and the pairs that they need.
+#include "suite/judge/paired.h"
+
+#include <gtest/gtest.h>
+
+namespace normbench {
+namespace {
+
+Effect gap_of(std::vector<double> values) {
+  Effect effect{.values = std::move(values)};
+  effect.finish(.05);
+  return effect;
+}
+
+const Effect kAhead = gap_of({.10, .12, .11, .09, .13});
+// Mean -.1, s .0756: the 95 % interval ends at -.006, the one at alpha / 2 reaches over 0.
+const Effect kBehind = gap_of({-.19, -.02, -.17, -.05, -.07});
+
+TEST(Gaps, APOfSeveralIsOneForAGapOnTheWrongSide) {
+  EXPECT_EQ(p_of_gaps({kAhead}, false), kAhead.p_value);
+  EXPECT_EQ(p_of_gaps({kBehind}, false), kBehind.p_value);  // alone it speaks of either side
+  EXPECT_EQ(p_of_gaps({kAhead, kBehind}, false), 1);
+  EXPECT_EQ(p_of_gaps({kAhead, kAhead}, false), kAhead.p_value);
+}
+
+TEST(Gaps, APOfAReversedOneIsItsOwnTimesTheirNumber) {
+  EXPECT_DOUBLE_EQ(p_of_gaps({kAhead, kBehind}, true), 2 * kBehind.p_value);
+  EXPECT_DOUBLE_EQ(p_of_gaps({kBehind}, true), kBehind.p_value);
+}
+
+TEST(Gaps, AnIntervalThatOnlyTheSharedAlphaKeepsOpenIsShownWithIt) {
+  ASSERT_LT(kBehind.interval.high, 0);
+  ASSERT_FALSE(gap_reversed(kBehind, .05 / 2));
+  const Interval wider = t_interval(kBehind.values, .05 / 2);
+  ASSERT_GT(wider.high, 0);
+  EXPECT_EQ(shared_alpha_text(kBehind, .05, 2),
+            ", which with alpha shared by 2 is -0.218 .. 0.018");
+  EXPECT_EQ(shared_alpha_text(kBehind, .05, 1), "");  // there it is reversed
+  EXPECT_EQ(shared_alpha_text(kAhead, .05, 2), "");
+}
+
+TEST(Gaps, PairsOfAGapOnTheWrongSideAreThoseOfTheSharedAlpha) {
+  std::vector<std::optional<PairsNeeded>> needed;
+  add_pairs_needed(needed, kBehind, .05, 2);
+  ASSERT_TRUE(needed.front().has_value());
+  EXPECT_EQ(needed.front()->n, pairs_needed(kBehind.mean, kBehind.s, .05 / 2));
+  EXPECT_GT(needed.front()->n, pairs_needed(kBehind.mean, kBehind.s, .05));
+  EXPECT_FALSE(needed.front()->of_claimed);
+  EXPECT_EQ(pairs_needed_text(most_pairs(needed)).find("at least"), std::string::npos);
+  add_pairs_needed(needed, gap_of({.1, -.05, .02}), .05, 2);
+  EXPECT_NE(pairs_needed_text(most_pairs(needed)).find("as large as measured, at least"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace normbench
