@@ -78,7 +78,7 @@ class CommandLine {
       throw UserError({.what = "the worker was not built",
                        .where = project.worker(),
                        .todo = "build the target normbench_worker"});
-    complete_environment();  // which spares the worker to load LibTorch twice
+    complete_environment();  // which spares the worker loading LibTorch twice
     words_.insert(words_.end(), arguments.begin(), arguments.end());
     for (auto& word : words_) raw_.push_back(word.data());
     raw_.push_back(nullptr);

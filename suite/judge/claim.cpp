@@ -247,7 +247,7 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
         for (const auto* point : evidence.tuning.of(arm, setting))
           verdict.notes.insert(verdict.notes.end(), point->doubts.begin(), point->doubts.end());
       }
-  // Where another word stands before BASELINE_UNTUNED, what the runs alone say lacks it too.
+  // Also of OUT_OF_SCALE and MACHINE_UNFIT: what the runs alone say is not of tuned arms either.
   if (answers) verdict.notes.insert(verdict.notes.end(), untuned.begin(), untuned.end());
   if (unplanned) {
     verdict.outcome = verdict.statistics_say = Outcome::kNotRun;

@@ -250,7 +250,7 @@ Json judge_table(const JudgeInput& input, const std::string& runs_folder,
     const bool shown =
         verdict.outcome == Outcome::kReproduced || verdict.outcome == Outcome::kDirectionOnly ||
         (verdict.outcome == Outcome::kNotReproduced && find_rule(verdict.rule).p_of_no_effect);
-    verdict.alone_only = shown && *verdict.p_holm > input.alpha;
+    verdict.alone_only = shown && *verdict.p_value <= input.alpha && *verdict.p_holm > input.alpha;
     if (verdict.alone_only)
       verdict.notes.push_back(
           "asked alone it stands; among the " + count_text(p_values.size(), "verdict") +

@@ -1,5 +1,6 @@
 #include "suite/judge/ledger_probes.h"
 
+#include <algorithm>
 #include <map>
 
 #include "suite/base/text.h"
@@ -31,7 +32,9 @@ Json inside(const Json& object, const std::string& key) {
 /// What each seed says of a probe that is a single number: a list in its place. Lists (a number for
 /// each layer) are left out; null when nothing is left.
 Json of_seeds(const std::vector<Json>& documents) {
-  if (documents.front().is_number()) return documents;
+  if (std::any_of(documents.begin(), documents.end(),
+                  [](const Json& document) { return document.is_number(); }))
+    return documents;
   Json of_keys;
   if (documents.front().is_object())
     for (const auto& key : documents.front().items()) {

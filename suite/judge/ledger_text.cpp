@@ -179,7 +179,7 @@ std::string measurements_text(const Json& ledger, size_t width) {
 }
 
 // Every column as wide as its longest cell.
-std::string columns_text(const ShownTable& table) {
+std::string columns_text(const ShownTable& table, size_t width) {
   std::vector<size_t> widths;
   for (const auto& column : table.columns) widths.push_back(column.size());
   for (const auto& row : table.rows)
@@ -192,7 +192,7 @@ std::string columns_text(const ShownTable& table) {
   };
   std::string text = line(table.columns);
   for (const auto& row : table.rows) text += line(row);
-  if (!table.note.empty()) text += wrap(table.note, 100, "  ");
+  if (!table.note.empty()) text += wrap(table.note, width, "  ");
   return text;
 }
 
@@ -245,7 +245,7 @@ std::string ledger_text(const Json& ledger, size_t width) {
   text += warnings_text(ledger, width);
   for (const auto& table : shown_tables(ledger)) {
     text += heading(upper(table.title) + "  " + table.explanation);
-    text += columns_text(table);
+    text += columns_text(table, width);
   }
   if (ledger.contains("measurements")) {
     text += heading("MEASUREMENTS  mean over the seeds (least .. most)");

@@ -158,11 +158,9 @@ std::string time_ratio_text(const Json& ledger, const Json& verdict) {
          number_text(ratio.at("estimate"), 2) + " times as long (" +
          number_text(ratio.at("low"), 2) + " to " + number_text(ratio.at("high"), 2) + " in " +
          count_text(ratio.at("pairs").get<size_t>(), "pair") +
-         " of whole runs; an arm's own, which do equal work, are up to a factor " +
+         " of whole runs; at equal work the runs of the more uneven arm are a factor " +
          number_text(ratio.at("spread"), 2) +
-         " off their median on the average; a drift of the machine that goes with the arm is not "
-         "in "
-         "it)";
+         " off their median on the average; a drift that goes with the arm is not in it)";
 }
 
 }  // namespace
@@ -282,7 +280,7 @@ ShownTable equal_loss_table(const Json& ledger) {
   std::vector<std::string> notes;
   if (at_last_rung)
     notes.push_back("*: the ladder of " + label(equal.at("yardstick")) +
-                    " ends there, so that a better arm shows \">= 1\" at most");
+                    " ends there, so that in tokens a better arm shows \">= 1\" at most");
   if (const double step = equal.at("widest_step"); step > kWideStep)
     notes.push_back(wide_step_text(step));
   table.note = join(notes, "; ");

@@ -89,7 +89,8 @@ Outcome decide_superiority(const Effect& effect, double claimed) {
   // On the first rung of a ladder "worse" is "<= no effect": such bounds say that the size is not
   // the claimed one, and the losses say the direction, whichever it is.
   const bool is_smaller = effect.interval.high < claimed;
-  if (effect.open() && losses && losses->low > 0 && is_smaller) return Outcome::kDirectionOnly;
+  if (effect.open() && losses && losses->low > 0 && is_smaller && effect.s > 0)
+    return Outcome::kDirectionOnly;
   const bool below =
       effect.open() ? losses && losses->high < 0 && is_smaller : effect.interval.high < 0;
   return below ? Outcome::kNotReproduced : Outcome::kInconclusive;
@@ -105,24 +106,33 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
 }
 
 std::optional<PairsNeeded> more_pairs(const Effect& effect, double claimed, double alpha) {
+  const int n = static_cast<int>(effect.values.size());
+  const auto pairs = [&](double size, double s, const char* if_true = PairsNeeded().if_true) {
+    return PairsNeeded{std::max(n + 1, pairs_needed(size, s, alpha)), if_true};
+  };
   const auto is_open = [&](double mean) {
     return mean > 0 ? effect.bounded_above > 0 : effect.bounded_below > 0;
   };
-  const int n = static_cast<int>(effect.values.size());
+  // Bounds that are not all equal, and all on the far side, can exclude the claimed size.
+  const bool may_exclude = effect.open() && effect.bounded_below == 0 && effect.s > 0;
+  const bool excludes = may_exclude && effect.interval.high < claimed;
+  const auto& losses = effect.equal_budget;
   // Bounds have no spread of their own, so that as long as the losses leave the direction open, it
   // is theirs that counts.
-  if (const auto& losses = effect.equal_budget_values;
-      effect.open() && losses.size() >= 2 && effect.equal_budget && effect.equal_budget->low <= 0 &&
-      effect.equal_budget->high >= 0) {
-    const double gain = normbench::mean(losses);
-    if (is_open(gain)) return std::nullopt;
-    return PairsNeeded{std::max(n + 1, pairs_needed(gain, sample_sd(losses), alpha))};
+  if (effect.open() && effect.equal_budget_values.size() >= 2 && losses && losses->low <= 0 &&
+      losses->high >= 0) {
+    const double gain = normbench::mean(effect.equal_budget_values);
+    if (is_open(gain) && !(gain > 0 && excludes)) return std::nullopt;
+    return pairs(gain, sample_sd(effect.equal_budget_values),
+                 "the losses at equal budget differ as measured");
   }
+  if (may_exclude && losses && losses->low > 0 && effect.mean < claimed)
+    return pairs(claimed - effect.mean, effect.s);
   if (is_open(effect.mean)) return std::nullopt;
-  const int for_claim = pairs_needed(claimed, effect.s, alpha);
-  if (for_claim > n && (effect.bounded_below > 0 || effect.of_values.high >= claimed))
-    return PairsNeeded{for_claim, /*of_claimed=*/true};
-  return PairsNeeded{std::max(n + 1, pairs_needed(effect.mean, effect.s, alpha))};
+  if (pairs_needed(claimed, effect.s, alpha) > n &&
+      (effect.bounded_below > 0 || effect.of_values.high >= claimed))
+    return pairs(claimed, effect.s, "the effect is as large as claimed");
+  return pairs(effect.mean, effect.s);
 }
 
 Json Verdict::json() const {

@@ -54,7 +54,8 @@ struct Effect {
 ///   REPRODUCED      the interval lies above 0 and reaches `claimed`
 ///   DIRECTION_ONLY  it lies above 0, and below `claimed`; or censored pairs leave the size open
 ///                   and their bounds do not reach it; with pairs that are only "<= it": below
-///                   `claimed`, while the losses at equal budget lie above 0
+///                   `claimed` (by bounds that are not all equal: an interval without width
+///                   excludes nothing), while the losses at equal budget lie above 0
 ///   NOT_REPRODUCED  it lies below 0; with pairs that are only "<= it": below `claimed`, while the
 ///                   losses at equal budget lie below 0 (a bound of "<= no effect" cannot)
 ///   INCONCLUSIVE    it holds 0
@@ -67,15 +68,17 @@ Outcome decide_superiority(const Effect& effect, double claimed);
 ///   INCONCLUSIVE    it lies partly inside, or is open
 Outcome decide_within(const Interval& interval, double claimed, double tolerance);
 
-/// Pairs with which an effect is found with 80 % power, if it is as large as assumed.
+/// Pairs with which an effect is found with 80 % power, if what is assumed of it is true.
 struct PairsNeeded {
-  int n = 0;                // 1001 stands for "more than 1000"
-  bool of_claimed = false;  // as large as claimed; else as measured
-  bool at_least = false;    // the most of several effects, which all have to be found
+  int n = 0;  // 1001 stands for "more than 1000"
+  const char* if_true = "the effect is as large as measured";
+  bool alone = false;     // of several effects this one settles the claim, whatever the others do
+  bool at_least = false;  // the most of several effects, which all have to be found
 };
 /// For an INCONCLUSIVE effect: of the claimed size, or else of the measured one; always more than
 /// there are. With censored pairs: those with which the measured difference of losses at equal
-/// budget is found. Empty where bounds or diverged runs open the end that would have to pass 0: no
+/// budget is found, or, where the losses show the direction, those that exclude the claimed size.
+/// Empty where bounds or diverged runs open the end that would have to pass 0: no
 /// number of further pairs closes it.
 std::optional<PairsNeeded> more_pairs(const Effect& effect, double claimed, double alpha);
 
@@ -100,7 +103,7 @@ struct Verdict {
   Json per_budget = Json::array();
   Json seconds, paper_estimator;  // beside the token ratio; null where they do not apply
   Json smooth;  // the same statistics with the rungs joined by a smooth curve; or null
-  Json trials = Json::object();    // [arm]: learning rates tried
+  Json trials = Json::object();    // [arm]: learning-rate trials that ran
   Json detail;                     // what only this rule measures; or null
   std::string machine_unfit;       // why the times decide nothing; set by a rule about times
   std::vector<std::string> facts;  // `detail` in sentences

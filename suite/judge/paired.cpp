@@ -111,16 +111,12 @@ std::string nats_text(const Effect& effect) {
 }
 
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs) {
-  return pairs_needed_text(pairs,
-                           pairs && pairs->of_claimed ? "it is as large as claimed" : kAsMeasured);
-}
-
-std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs, const std::string& truth) {
   if (!pairs) return "; no number of pairs would settle it, since an end of the interval is open";
   const std::string number = pairs->n > 1000
                                  ? "more than 1000"
                                  : (pairs->at_least ? "at least " : "") + std::to_string(pairs->n);
-  return "; if " + truth + ", " + number + " pairs would settle it with 80 % power";
+  return std::string("; if ") + pairs->if_true + ", " + number +
+         " pairs would settle it with 80 % power";
 }
 
 std::optional<int> number_of(const std::optional<PairsNeeded>& pairs) {
@@ -133,28 +129,38 @@ void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Eff
     if (gap.open()) needed.emplace_back();
     return;
   }
-  const double own = gap.mean > 0 ? alpha : alpha / static_cast<double>(parts);
-  auto pairs = more_pairs(gap, std::abs(gap.mean), own);
-  if (pairs) pairs->of_claimed = false;
+  const bool alone = !(gap.mean > 0);
+  auto pairs =
+      more_pairs(gap, std::abs(gap.mean), alone ? alpha / static_cast<double>(parts) : alpha);
+  if (pairs) {
+    pairs->if_true = PairsNeeded().if_true;  // the measured size was handed over as the claimed one
+    pairs->alone = alone;
+  }
   needed.push_back(pairs);
 }
 
 std::optional<PairsNeeded> most_pairs(const std::vector<std::optional<PairsNeeded>>& needed) {
+  std::optional<PairsNeeded> fewest;
   PairsNeeded most;
+  bool open = false;
   for (const auto& pairs : needed) {
-    if (!pairs) return std::nullopt;
-    if (pairs->n > most.n) most = *pairs;
+    open = open || !pairs;
+    if (pairs && pairs->alone && (!fewest || pairs->n < fewest->n)) fewest = pairs;
+    if (pairs && pairs->n > most.n) most = *pairs;
   }
+  if (fewest || open) return fewest;
   most.at_least = needed.size() > 1;
   return most;
 }
 
-std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts) {
+std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts, double sign) {
   const double shared = alpha / static_cast<double>(parts);
   if (!gap.has_interval || gap.interval.high >= 0 || gap_reversed(gap, shared)) return "";
   const Interval wider = t_interval(gap.values, shared);
-  return ", which with alpha shared by " + std::to_string(parts) + " is " + fixed(wider.low, 3) +
-         " .. " + fixed(wider.high, 3);
+  const std::string far = gap.bounded_above > 0 ? "open" : fixed(sign * wider.low, 3),
+                    near = fixed(sign * wider.high, 3);
+  return ", which with alpha shared by " + std::to_string(parts) + " is " +
+         (sign > 0 ? far + " .. " + near : near + " .. " + far);
 }
 
 double p_of_gaps(const std::vector<Effect>& gaps, bool reversed) {

@@ -58,24 +58,24 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 
 /// "0.123 nats (interval 0.100 .. 0.146)", with "open" for an open end.
 std::string nats_text(const Effect& effect);
-inline constexpr const char* kAsMeasured = "it is as large as measured";
-/// "; if it is as large as measured, 12 pairs would settle it with 80 % power", or that no number
-/// of pairs would.
+/// "; if the effect is as large as measured, 12 pairs would settle it with 80 % power", or that no
+/// number of pairs would.
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs);
-std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs, const std::string& truth);
 /// What a Verdict keeps of it.
 std::optional<int> number_of(const std::optional<PairsNeeded>& pairs);
 /// Adds what settles one of `parts` gaps, of the measured size: nothing where diverged runs left no
-/// interval. Too few pairs of any kind add no entry. A gap on the wrong side is settled at the
-/// shared alpha (gap_reversed).
+/// interval. Too few pairs of any kind add no entry. A gap on the wrong side settles the claim
+/// alone, at the shared alpha (gap_reversed).
 void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Effect& gap,
                       double alpha, size_t parts);
-/// What settles the least settled of several effects: nothing where one cannot be settled.
+/// What settles a claim that asks for several effects: the fewest pairs of those that settle it
+/// alone; else those of the least settled one, and nothing where one cannot be settled.
 std::optional<PairsNeeded> most_pairs(const std::vector<std::optional<PairsNeeded>>& needed);
 
 /// ", which with alpha shared by 2 is -0.217 .. 0.017": said of an interval below 0 where the one
 /// at the shared alpha, which alone may overturn a verdict (gap_reversed), is not. Else nothing.
-std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts);
+/// With a `sign` of -1 the interval is shown negated, for a sentence about the negated gap.
+std::string shared_alpha_text(const Effect& gap, double alpha, size_t parts, double sign = 1);
 
 /// p of a verdict for which all gaps must be positive: the largest of theirs, where one on the
 /// wrong side has 1 (a single gap keeps its own, which speaks of either side). Of a verdict that a

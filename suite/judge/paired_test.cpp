@@ -39,17 +39,38 @@ TEST(Gaps, AnIntervalThatOnlyTheSharedAlphaKeepsOpenIsShownWithIt) {
   EXPECT_EQ(shared_alpha_text(kAhead, .05, 2), "");
 }
 
-TEST(Gaps, PairsOfAGapOnTheWrongSideAreThoseOfTheSharedAlpha) {
+TEST(Gaps, AnOpenEndStaysOpenInIt) {
+  Effect open = kBehind;
+  open.bounded_above = 1;  // the better arm of a pair diverged
+  open.finish(.05);
+  EXPECT_EQ(shared_alpha_text(open, .05, 2), ", which with alpha shared by 2 is open .. 0.018");
+  EXPECT_EQ(shared_alpha_text(open, .05, 2, -1),
+            ", which with alpha shared by 2 is -0.018 .. open");
+}
+
+// One gap on the wrong side is enough to deny the claim, whatever the others need to be found.
+TEST(Gaps, PairsOfAGapOnTheWrongSideAreThoseOfTheSharedAlphaAndSettleItAlone) {
   std::vector<std::optional<PairsNeeded>> needed;
   add_pairs_needed(needed, kBehind, .05, 2);
   ASSERT_TRUE(needed.front().has_value());
-  EXPECT_EQ(needed.front()->n, pairs_needed(kBehind.mean, kBehind.s, .05 / 2));
-  EXPECT_GT(needed.front()->n, pairs_needed(kBehind.mean, kBehind.s, .05));
-  EXPECT_FALSE(needed.front()->of_claimed);
-  EXPECT_EQ(pairs_needed_text(most_pairs(needed)).find("at least"), std::string::npos);
+  const int of_behind = needed.front()->n;
+  EXPECT_EQ(of_behind, pairs_needed(kBehind.mean, kBehind.s, .05 / 2));
+  EXPECT_GT(of_behind, pairs_needed(kBehind.mean, kBehind.s, .05));
+  add_pairs_needed(needed, gap_of({.1, -.09, .02}), .05, 2);
+  ASSERT_GT(needed.back()->n, of_behind);
+  EXPECT_EQ(most_pairs(needed)->n, of_behind);
+  EXPECT_EQ(pairs_needed_text(most_pairs(needed)), "; if the effect is as large as measured, " +
+                                                       std::to_string(of_behind) +
+                                                       " pairs would settle it with 80 % power");
+  needed.emplace_back();  // nor does one that nothing settles hinder it
+  EXPECT_EQ(most_pairs(needed)->n, of_behind);
+}
+
+TEST(Gaps, OfSeveralOnTheRightSideTheMostPairsAreTheLeastThatAreNeeded) {
+  std::vector<std::optional<PairsNeeded>> needed;
+  add_pairs_needed(needed, gap_of({.1, -.09, .02}), .05, 2);
   add_pairs_needed(needed, gap_of({.1, -.05, .02}), .05, 2);
-  EXPECT_NE(pairs_needed_text(most_pairs(needed)).find("as large as measured, at least"),
-            std::string::npos);
+  EXPECT_NE(pairs_needed_text(most_pairs(needed)).find("measured, at least "), std::string::npos);
 }
 
 }  // namespace

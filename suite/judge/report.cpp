@@ -178,7 +178,7 @@ Json tables_view(const Json& ledger) {
     for (const auto& row : table.rows) rows.push_back({{"cells", row}});
     tables.push_back({{"title", table.title},
                       {"explanation", table.explanation},
-                      {"note", table.note},
+                      {"note", or_false(table.note)},
                       {"columns", table.columns},
                       {"rows", rows}});
   }

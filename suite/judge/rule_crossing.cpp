@@ -128,9 +128,12 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
   if (behind.has_interval && ahead.has_interval && !behind.open() && !ahead.open())
     verdict.p_value = p_of_gaps({behind, ahead}, reversed);
 
-  std::string measured = "The lead is " + nats_text(first) + " at " +
+  const auto shared = [&](const Effect& side, double sign) {
+    return reversed ? std::string() : shared_alpha_text(side, alpha, 2, sign);
+  };
+  std::string measured = "The lead is " + nats_text(first) + shared(behind, -1) + " at " +
                          tokens_text(static_cast<double>(ladder.tokens.front())) + " tokens and " +
-                         nats_text(ahead) + " at " +
+                         nats_text(ahead) + shared(ahead, 1) + " at " +
                          tokens_text(static_cast<double>(ladder.tokens.back()));
   if (reversed) {
     verdict.statistics_say = Outcome::kNotReproduced;

@@ -119,9 +119,14 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
       verdict.p_value = p_of_gaps({growth, end}, verdict.statistics_say == Outcome::kNotReproduced);
       verdict.detectable = minimum_detectable_effect(growth.s, verdict.pairs, alpha);
     }
+    const auto shared = [&](const Effect& gap) {
+      return verdict.statistics_say == Outcome::kInconclusive ? shared_alpha_text(gap, alpha, 2)
+                                                              : std::string();
+    };
     measured = "From " + tokens_text(static_cast<double>(places.tokens.front())) + " to " +
                tokens_text(static_cast<double>(places.tokens.back())) + " tokens the lead in " +
-               claim.of + " loss grows by " + nats_text(growth) + ", to " + nats_text(end);
+               claim.of + " loss grows by " + nats_text(growth) + shared(growth) + ", to " +
+               nats_text(end) + shared(end);
     switch (verdict.statistics_say) {
       case Outcome::kReproduced:
         measured +=
@@ -146,7 +151,6 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
         verdict.pairs_needed = number_of(pairs);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
-        measured += shared_alpha_text(growth, alpha, 2) + shared_alpha_text(end, alpha, 2);
         if (claim.value && growth.interval.high < claimed)
           measured += ", though the paper's " + fixed(*claim.value, 3) + " is excluded";
         measured += pairs_needed_text(pairs);

@@ -73,6 +73,49 @@ TEST(Ordering, EqualArmsAreNeverInOrder) {
   EXPECT_LE(wrong, 2);
 }
 
+// Mean .1, s .0756: told from 0 at 95 %, and not at the alpha that two gaps share.
+constexpr double kWorseBy[] = {.19, .02, .17, .05, .07};
+
+SyntheticOptions without_noise() {
+  SyntheticOptions options;
+  options.token_ratio = {{"gpt_plus", 1.0}, {"ngpt", 1.0}, {"angpt", 1.0}};
+  options.seed_sd = 0;
+  return options;
+}
+
+TEST(Ordering, AnIntervalThatOnlyTheSharedAlphaKeepsOpenIsShownWithIt) {
+  World world(without_noise(), [](const RunRef& run, double loss) {
+    if (of_sweep(run) || run.arm == "gpt_plus") return loss;
+    return loss - .1 + (run.arm == "angpt" ? kWorseBy[run.seed - 1] : 0);
+  });
+  const Verdict verdict = world.judge(order({"gpt_plus", "ngpt", "angpt"}));
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("-0.006), which with alpha shared by 2 is -0.218 .. 0.018"),
+            std::string::npos)
+      << verdict.reason;
+  EXPECT_EQ(verdict.p_value, 1);  // a gap is on the wrong side
+}
+
+TEST(Ordering, ANotReproducedThatHolmWouldNotLetStandSaysSo) {
+  World world(without_noise(), [](const RunRef& run, double loss) {
+    return of_sweep(run) || run.arm != "angpt" ? loss : loss + kWorseBy[run.seed - 1];
+  });
+  Json claim = order({"gpt_plus", "angpt"});
+  claim["statement"] = "here";
+  const auto stands_alone = [&](int claims) {
+    world.input.claims = Json::array();
+    for (int i = 0; i < claims; ++i) {
+      claim["id"] = "claim_" + std::to_string(i);
+      world.input.claims.push_back(claim);
+    }
+    const Json first = judge_table(world.input, world.folder.path(), "")["claims"][0];
+    EXPECT_EQ(first["verdict"], "NOT_REPRODUCED");
+    return first["alone_only"].get<bool>();
+  };
+  EXPECT_FALSE(stands_alone(1));  // p .041
+  EXPECT_TRUE(stands_alone(2));
+}
+
 TEST(Ordering, AnArmThatAlwaysDivergesIsTheWorst) {
   World world(three_arms(), [](const RunRef& run, double loss) {
     return run.arm == "gpt_plus" && !of_sweep(run) ? INFINITY : loss;
@@ -154,6 +197,18 @@ TEST(GapGrowth, ALeadThatGrowsIsReproducedAndOneThatShrinksIsNot) {
   EXPECT_EQ(name(shrinks.judge(growth("validation")).outcome), "NOT_REPRODUCED");
   World stays = world_with_leads({{1048576, .1}, {2097152, .1}, {4194304, .1}, {8388608, .1}});
   EXPECT_EQ(name(stays.judge(growth("validation")).outcome), "INCONCLUSIVE");
+}
+
+TEST(GapGrowth, AnIntervalThatOnlyTheSharedAlphaKeepsOpenIsShownWithIt) {
+  World world(without_noise(), [](const RunRef& run, double loss) {
+    if (of_sweep(run) || run.arm != "angpt") return loss;
+    return loss - .3 + (run.token_budget == 8388608 ? kWorseBy[run.seed - 1] : 0);
+  });
+  const Verdict verdict = world.judge(growth("validation"));
+  EXPECT_EQ(name(verdict.outcome), "INCONCLUSIVE") << verdict.reason;
+  EXPECT_NE(verdict.reason.find("-0.006), which with alpha shared by 2 is -0.218 .. 0.018, to 0.2"),
+            std::string::npos)
+      << verdict.reason;
 }
 
 TEST(GapGrowth, ALeadMustBeThereToGrow) {

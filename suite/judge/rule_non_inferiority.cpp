@@ -133,37 +133,42 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
     }
     const std::string at_worst = "at " + tokens_text(static_cast<double>(shown->budget)) +
                                  " tokens " + worse_text(d, margin);
-    const std::string the_margin = "the margin of " + fixed(margin, digits_of(d, margin));
+    const bool only_shared = d.has_interval && d.interval.low > margin &&
+                             verdict.statistics_say == Outcome::kInconclusive;
+    const double shared_low = only_shared ? t_interval(d.values, shared).low : margin;
+    const int digits = std::max(digits_of(d, margin), digits_apart(shared_low, margin, 3));
+    const std::string the_margin = "the margin of " + fixed(margin, digits);
     if (verdict.statistics_say == Outcome::kNotReproduced) {
       measured = "The challenger is worse by more than " + the_margin + ": " +
                  (d.values.empty() ? "every run of it diverged, none of the other" : at_worst) +
                  ".";
     } else if (verdict.statistics_say == Outcome::kReproduced) {
-      measured = "At every budget the interval ends below " + the_margin + "; at the worst one, " +
-                 at_worst + ".";
+      measured = (d.has_interval ? "At every budget the interval ends below "
+                                 : "At every budget the challenger stays below ") +
+                 the_margin + "; at the worst one, " + at_worst + ".";
     } else if (d.has_interval) {
       measured = "The interval does not exclude " + the_margin + ": " + at_worst;
-      if (d.interval.low > margin)
+      if (only_shared)
         measured = "The interval lies above " + the_margin + ", the one with alpha shared by the " +
-                   std::to_string(all.size()) + " budgets (from " +
-                   fixed(t_interval(d.values, shared).low, digits_of(d, margin)) +
+                   std::to_string(all.size()) + " budgets (from " + fixed(shared_low, digits) +
                    ") does not: " + at_worst;
-      // Every budget has to pass, and pairs that a diverged run of the challenger opened stay open.
+      // Every budget has to pass, and pairs that a diverged run of the challenger opened stay open;
+      // one budget that is worse by more than the margin denies the claim alone.
       const bool may_be_equal = std::all_of(all.begin(), all.end(), [](const AtBudget& at) {
         return at.worse_by.has_interval && at.worse_by.interval.low <= 0;
       });
       std::vector<std::optional<PairsNeeded>> needed;
       for (const auto& [budget, of] : all) {
         const double room = margin - (may_be_equal ? 0 : of.mean);
-        needed.push_back(
-            of.has_interval && of.bounded_below == 0
-                ? std::optional(PairsNeeded{pairs_needed(room, of.s, room > 0 ? alpha : shared)})
-                : std::nullopt);
+        needed.emplace_back();
+        if (!of.has_interval || of.bounded_below > 0) continue;
+        needed.back() = {.n = pairs_needed(room, of.s, room > 0 ? alpha : shared),
+                         .alone = room <= 0};
+        if (may_be_equal) needed.back()->if_true = "the arms are equal";
       }
-      if (const auto most = most_pairs(needed); most && most->n > verdict.pairs) {
-        verdict.pairs_needed = most->n;
-        measured += pairs_needed_text(most, may_be_equal ? "the arms are equal" : kAsMeasured);
-      }
+      const auto most = most_pairs(needed);
+      if (!most || most->n > verdict.pairs) measured += pairs_needed_text(most);
+      if (most && most->n > verdict.pairs) verdict.pairs_needed = most->n;
       measured += ".";
     }
   }

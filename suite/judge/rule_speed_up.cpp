@@ -88,7 +88,7 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
       break;
     case Outcome::kDirectionOnly:
       text += censored > 0 && effect.interval.low <= 0
-                  ? ": at equal budget its losses show the direction, and the paper's " + claimed +
+                  ? ": the losses at equal budget show the direction, and the paper's " + claimed +
                         " is excluded."
               : censored > 0
                   ? ": the direction holds, but the ladder is too short to measure a size of " +
@@ -97,11 +97,14 @@ std::string explain(const Claim& claim, const Evidence& evidence, const Effect& 
                         " is outside (the far end is " + fixed(far, digits) + "x).";
       break;
     case Outcome::kNotReproduced:
-      text += censored > 0 ? ", and at equal budget its losses exclude the claimed direction."
+      text += censored > 0 ? ", and the losses at equal budget exclude the claimed direction."
                            : ", which excludes the claimed direction.";
       break;
     default:
-      text += censored > 0 && (!v.low || !v.high)
+      text += censored > 0 && effect.equal_budget && effect.equal_budget->low > 0
+                  ? ": the losses at equal budget show the direction, the paper's " + claimed +
+                        " is not excluded"
+              : censored > 0 && (!v.low || !v.high)
                   ? ": the interval is open where the ladder ends, and the direction is not settled"
                   : ", which holds 1: the direction is open";
       // Bounds that are all equal have an interval of no width, which excludes nothing.
@@ -154,7 +157,8 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
       ++seed.budgets;
       seed.at_least = seed.at_least || pair.at_least;
       seed.at_most = seed.at_most || pair.at_most;
-      if (!std::isnan(pair.reference_loss))  // the reference has a run of this budget
+      // Where the reference has a run of this budget; a challenger that diverged has lost anyway.
+      if (!std::isnan(pair.reference_loss) || std::isinf(pair.challenger_loss))
         gains_of_seed[pair.seed].push_back(sign * (pair.reference_loss - pair.challenger_loss));
     }
   }

@@ -58,7 +58,8 @@ TEST(SpeedUp, NoiseIsInconclusiveAndSaysHowManyPairsAreNeeded) {
   World leaving(options);  // a pair is only "<=", and the losses at equal budget are lower
   const Verdict shown = leaving.verdict();
   EXPECT_EQ(name(shown.outcome), "DIRECTION_ONLY") << shown.reason;
-  EXPECT_NE(shown.reason.find("its losses show the direction"), std::string::npos) << shown.reason;
+  EXPECT_NE(shown.reason.find("the losses at equal budget show the direction"), std::string::npos)
+      << shown.reason;
   options.datasets = {"text1"};  // other noise: off both ends, and they are not
   const Verdict open = World(options).verdict("speed_up", "text1");
   EXPECT_EQ(name(open.outcome), "INCONCLUSIVE") << open.reason;
@@ -216,6 +217,22 @@ TEST(MorePairs, OfBoundsAreThoseOfTheLossesAtEqualBudget) {
   for (double& gain : effect.equal_budget_values) gain = -gain;  // ahead, with an open lower end
   effect.equal_budget = t_interval(effect.equal_budget_values, .05);
   EXPECT_FALSE(more_pairs(effect, std::log(1.4), .05).has_value());
+}
+
+TEST(MorePairs, WhereTheBoundsExcludeTheSizeTheLossesCanSettleTheRest) {
+  Effect effect{.values = {.02, -.05, .1, .03, 0}, .bounded_above = 2};
+  effect.finish(.05);
+  effect.equal_budget_values = {.02, .001, -.004, .018, .009};
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  ASSERT_LT(effect.equal_budget->low, 0);
+  EXPECT_EQ(
+      number_of(more_pairs(effect, std::log(1.4), .05)),
+      pairs_needed(mean(effect.equal_budget_values), sample_sd(effect.equal_budget_values), .05));
+  EXPECT_FALSE(more_pairs(effect, std::log(1.05), .05).has_value());  // a size that they leave open
+  // The losses show the direction: what is left is to exclude the size.
+  effect.equal_budget = Interval{.001, .02};
+  EXPECT_EQ(number_of(more_pairs(effect, .06, .05)),
+            pairs_needed(.06 - effect.mean, effect.s, .05));
 }
 
 TEST(SpeedUp, ALadderTooShortForTheClaimSaysSo) {

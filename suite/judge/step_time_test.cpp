@@ -53,6 +53,7 @@ TEST(StepTime, ADriftBetweenTheRunsOfAPairWidensTheRangeAndTheSeconds) {
   EXPECT_NEAR(ratio->ratio, kSlower * std::pow(2, 1 / 5.), 1e-12);  // one seed of five
   EXPECT_NEAR(ratio->low, kSlower, 1e-12);
   EXPECT_NEAR(ratio->high, 2 * kSlower, 1e-12);
+  EXPECT_NEAR(ratio->spread, std::pow(2, 1 / 5.), 1e-9);  // of angpt's runs
   const Verdict verdict = world.verdict();
   EXPECT_NEAR(verdict.seconds["estimate"].get<double>(), *verdict.estimate / ratio->ratio, 1e-12);
   EXPECT_NEAR(verdict.seconds["low"].get<double>(), *quiet.low / (2 * kSlower), 1e-12);

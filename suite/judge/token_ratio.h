@@ -53,7 +53,8 @@ double widest_step(const Evidence& evidence, const std::string& yardstick);
 
 /// Rows {dataset, arm, budget, at_last_rung, n, tokens, flops, seconds, untuned} of every arm but
 /// the yardstick at each of its budgets: what the yardstick needs for the arm's final loss / what
-/// the arm took. At the yardstick's last rung a better arm can only show ">= 1".
+/// the arm took. At the yardstick's last rung a better arm can only show ">= 1" in
+/// tokens.
 Json equal_loss_json(const Evidence& evidence, const std::string& yardstick);
 
 }  // namespace normbench

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "suite/judge/ledger.h"
+#include "suite/judge/report.h"
 #include "suite/judge/testing/world.h"
 
 namespace normbench {
@@ -33,6 +34,8 @@ TEST(EqualLoss, ShowsTheRatioInTokensAndSecondsAtEveryBudget) {
   EXPECT_TRUE(first["flops"].is_null());  // nobody said what a token costs
   // 1.4 times the last budget lies beyond the yardstick's ladder.
   EXPECT_EQ(last["tokens"]["bound"], ">=");
+  EXPECT_FALSE(first["at_last_rung"]);
+  EXPECT_TRUE(last["at_last_rung"]);
   EXPECT_TRUE(last["tokens"]["high"].is_null());
 }
 
@@ -64,6 +67,7 @@ TEST(EqualLoss, StandsInTheLedgerOfATableWithAYardstick) {
   EXPECT_NE(text.find("EQUAL LOSS"), std::string::npos);
   EXPECT_NE(text.find("in seconds"), std::string::npos) << text;
   EXPECT_NE(text.find("*: the ladder of GPT+ ends there"), std::string::npos) << text;
+  EXPECT_NE(report_page({ledger}, "").find("*: the ladder of GPT+ ends there"), std::string::npos);
   EXPECT_EQ(text.find("times apart"), std::string::npos) << text;
 }
 

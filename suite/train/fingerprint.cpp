@@ -85,6 +85,7 @@ Fingerprint fingerprint(const std::string& device, int64_t threads) {
                {"cores", std::thread::hardware_concurrency()},
                {"memory_gib", static_cast<int64_t>(memory.totalram * memory.mem_unit >> 30)},
                {"kernel", system.release},
+               {"glibc_tunables", variable("GLIBC_TUNABLES")},
                {"gpu", gpu_name(device)}};
   return {.numeric_class = device + "-" + xxh3_hex(canonical(numeric)).substr(0, 8),
           .perf_class = device + "-" + xxh3_hex(canonical(perf)).substr(0, 8),
