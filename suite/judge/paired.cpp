@@ -110,6 +110,12 @@ std::string nats_text(const Effect& effect) {
          end(effect.interval.high) + ")";
 }
 
+std::string by_seed_text(const std::vector<double>& values, int digits) {
+  std::vector<std::string> texts;
+  for (const double value : values) texts.push_back(fixed(value, digits));
+  return "seed by seed " + join(texts, " ");
+}
+
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs) {
   if (!pairs) return "; no number of pairs would settle it, since an end of the interval is open";
   const std::string number = pairs->n > 1000

@@ -58,6 +58,10 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 
 /// "0.123 nats (interval 0.100 .. 0.146)", with "open" for an open end.
 std::string nats_text(const Effect& effect);
+/// "seed by seed 0.008 0.014 0.235": a mean and its interval do not show whether one seed made
+/// them.
+std::string by_seed_text(const std::vector<double>& values, int digits = 3);
+
 /// "; if the effect is as large as measured, 12 pairs would settle it with 80 % power", or that no
 /// number of pairs would.
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs);

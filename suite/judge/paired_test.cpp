@@ -39,6 +39,11 @@ TEST(Gaps, AnIntervalThatOnlyTheSharedAlphaKeepsOpenIsShownWithIt) {
   EXPECT_EQ(shared_alpha_text(kAhead, .05, 2), "");
 }
 
+TEST(Gaps, EverySeedIsShown) {
+  EXPECT_EQ(by_seed_text({.008, .014, .235}), "seed by seed 0.008 0.014 0.235");
+  EXPECT_EQ(by_seed_text({8.347, -1}, 2), "seed by seed 8.35 -1.00");
+}
+
 TEST(Gaps, AnOpenEndStaysOpenInIt) {
   Effect open = kBehind;
   open.bounded_above = 1;  // the better arm of a pair diverged

@@ -123,6 +123,7 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
       return verdict.statistics_say == Outcome::kInconclusive ? shared_alpha_text(gap, alpha, 2)
                                                               : std::string();
     };
+    verdict.facts.push_back("growth " + by_seed_text(growth.values));
     measured = "From " + tokens_text(static_cast<double>(places.tokens.front())) + " to " +
                tokens_text(static_cast<double>(places.tokens.back())) + " tokens the lead in " +
                claim.of + " loss grows by " + nats_text(growth) + shared(growth) + ", to " +

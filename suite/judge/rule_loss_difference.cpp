@@ -100,6 +100,9 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
   verdict.pairs = static_cast<int>(last.values.size());
   if (verdict.pairs > 0) verdict.estimate = back(claim.unit, sign * last.mean);
   if (last.has_interval) {
+    std::vector<double> by_seed;
+    for (const double value : last.values) by_seed.push_back(back(claim.unit, sign * value));
+    verdict.facts.push_back(by_seed_text(by_seed, claim.unit == "percent" ? 2 : 3));
     std::tie(verdict.low, verdict.high) = shown(last.interval, claim.unit, sign);
     if (!last.open()) {
       verdict.p_value = last.p_value;

@@ -122,6 +122,10 @@ Verdict rule_non_inferiority(const Claim& claim, const Evidence& evidence,
       open = open || at.worse_by.open() || !at.worse_by.has_interval;
     }
     verdict.pairs = static_cast<int>(fewest);
+    if (d.values.size() >= 2)
+      verdict.facts.push_back("loss above the reference's at " +
+                              tokens_text(static_cast<double>(shown->budget)) + " tokens, nats, " +
+                              by_seed_text(d.values));
     if (!d.values.empty()) verdict.estimate = d.mean;
     if (std::isfinite(d.interval.low)) verdict.low = d.interval.low;
     if (std::isfinite(d.interval.high)) verdict.high = d.interval.high;

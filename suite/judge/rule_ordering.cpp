@@ -109,11 +109,12 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
   };
   for (const auto& gap : gaps) {
     verdict.detail["gaps"].push_back(gap_json(gap));
-    verdict.facts.push_back(label(gap.worse) + " above " + label(gap.better) + " by " +
-                            nats_text(gap.effect) +
-                            (gap.holds      ? ""
-                             : gap.reversed ? ": reversed"
-                                            : shared(gap) + ": open"));
+    verdict.facts.push_back(
+        label(gap.worse) + " above " + label(gap.better) + " by " + nats_text(gap.effect) +
+        (gap.holds      ? ""
+         : gap.reversed ? ": reversed"
+                        : shared(gap) + ": open") +
+        (gap.effect.values.size() < 2 ? "" : "; " + by_seed_text(gap.effect.values)));
     all_hold = all_hold && gap.holds;
     some_reversed = some_reversed || gap.reversed;
     effects.push_back(gap.effect);

@@ -164,6 +164,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   }
 
   Effect effect, smooth;
+  std::vector<std::string> by_seed;
   verdict.seeds.clear();
   for (const auto& [id, seed] : seeds) {
     if (seed.budgets != static_cast<int>(verdict.budgets.size()))
@@ -173,6 +174,9 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     effect.bounded_below += inverted ? seed.at_most : seed.at_least;
     effect.bounded_above += inverted ? seed.at_least : seed.at_most;
     verdict.seeds.push_back(id);
+    by_seed.push_back(
+        (seed.at_least && seed.at_most ? "~" : ratio_bound(seed.at_least, seed.at_most)) +
+        fixed(std::exp(sign * seed.sum / seed.budgets), 2) + "x");
   }
   take_losses(effect, gains_of_seed, alpha);
   effect.finish(alpha);
@@ -186,6 +190,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   verdict.bound = ratio_bound(at_least, at_most);
   if (verdict.pairs > 0) verdict.estimate = std::exp(sign * effect.mean);
   if (effect.has_interval) {
+    verdict.facts.push_back("seed by seed " + join(by_seed, " "));
     const double low = std::exp(inverted ? -effect.interval.high : effect.interval.low);
     const double high = std::exp(inverted ? -effect.interval.low : effect.interval.high);
     if (at_most == 0) verdict.low = low;

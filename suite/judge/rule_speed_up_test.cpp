@@ -90,6 +90,8 @@ TEST(SpeedUp, PairsOutsideTheLadderAreBoundsAndLeaveTheSizeOpen) {
   EXPECT_FALSE(verdict.p_value.has_value());
   EXPECT_FALSE(verdict.detectable.has_value());
   EXPECT_NE(verdict.reason.find("counts as a bound"), std::string::npos) << verdict.reason;
+  ASSERT_EQ(verdict.facts.size(), 1u);
+  EXPECT_EQ(verdict.facts[0].find("seed by seed >="), 0u) << verdict.facts[0];
 }
 
 TEST(SpeedUp, BoundsThatDoNotReachTheClaimDoNotReproduceIt) {
