@@ -71,6 +71,22 @@ bool asks_for_tuning(const Claim& claim) {
   return find_rule(claim.rule).tuned && claim.fixed_rates.empty() && !claim.arms.empty();
 }
 
+// What a reader should know of rates that count as tuned.
+std::vector<std::string> doubts_of_tuned(const Claim& claim, const Evidence& evidence,
+                                         const std::vector<std::string>& settings) {
+  std::vector<std::string> doubts;
+  if (!asks_for_tuning(claim)) return doubts;
+  for (const auto& setting : settings)
+    for (const auto& arm : claim.arms) {
+      if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
+        doubts.push_back("the rates of " + arm + " on " + setting + " serve up to " +
+                         plain_text(times) + " times the tokens of their longest sweep");
+      for (const auto* point : evidence.tuning.of(arm, setting))
+        doubts.insert(doubts.end(), point->doubts.begin(), point->doubts.end());
+    }
+  return doubts;
+}
+
 std::vector<int64_t> planned_seeds(const Claim& claim, const Evidence& evidence,
                                    const std::string& dataset) {
   switch (reads_of(claim)) {
@@ -237,18 +253,11 @@ void finish_verdict(Verdict& verdict, const Claim& claim, const Evidence& eviden
                                             " so far: " + measured + ")"
                                       : "";
   const bool unplanned = verdict.planned_pairs == 0 && reads_of(claim) != Reads::kNothing;
-  const bool answers = !unplanned && verdict.missing.empty();
-  if (answers && asks_for_tuning(claim) && untuned.empty())
-    for (const auto& setting : settings)
-      for (const auto& arm : claim.arms) {
-        if (const double times = evidence.tuning.reach(evidence.input, arm, setting); times > 1)
-          verdict.notes.push_back("the rates of " + arm + " on " + setting + " serve up to " +
-                                  plain_text(times) + " times the tokens of their longest sweep");
-        for (const auto* point : evidence.tuning.of(arm, setting))
-          verdict.notes.insert(verdict.notes.end(), point->doubts.begin(), point->doubts.end());
-      }
   // Also of OUT_OF_SCALE and MACHINE_UNFIT: what the runs alone say is not of tuned arms either.
-  if (answers) verdict.notes.insert(verdict.notes.end(), untuned.begin(), untuned.end());
+  if (!unplanned && verdict.missing.empty()) {
+    const auto notes = untuned.empty() ? doubts_of_tuned(claim, evidence, settings) : untuned;
+    verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
+  }
   if (unplanned) {
     verdict.outcome = verdict.statistics_say = Outcome::kNotRun;
     verdict.reason = "This tier plans " + nothing_planned(claim) +

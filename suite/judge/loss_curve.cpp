@@ -81,6 +81,12 @@ double chord_excess(double step) {
   return std::exp(std::log(step) * (1 - at) / fall + std::log(at) / kSlope);
 }
 
+double widest_step(const std::vector<double>& rungs) {
+  double widest = 1;
+  for (size_t i = 1; i < rungs.size(); ++i) widest = std::max(widest, rungs[i] / rungs[i - 1]);
+  return widest;
+}
+
 std::string wide_step_text(double step) {
   return "rungs of the ladder lie up to " + plain_text(step) +
          " times apart: chords between them overstate a ratio by up to " +

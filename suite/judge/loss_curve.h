@@ -44,6 +44,8 @@ TokensNeeded tokens_needed_smoothly(const LossCurve& never_rising_curve, double 
 /// factor `step` apart, for losses that fall like a constant plus D^-.42 (the slope that the cpu
 /// tier's ladders show): 1.026 for 2, 1.065 for 3, 1.106 for 4.
 double chord_excess(double step);
+/// The largest factor between neighbouring rungs, given in ascending order; 1 below two.
+double widest_step(const std::vector<double>& rungs);
 /// Rungs farther apart than the factor of 2 between the budgets of most ladders.
 constexpr double kWideStep = 2.01;
 /// "rungs of the ladder lie up to 4 times apart: chords between them overstate ...".

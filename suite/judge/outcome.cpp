@@ -107,7 +107,7 @@ Outcome decide_within(const Interval& interval, double claimed, double tolerance
 
 std::optional<PairsNeeded> more_pairs(const Effect& effect, double claimed, double alpha) {
   const int n = static_cast<int>(effect.values.size());
-  const auto pairs = [&](double size, double s, const char* if_true = PairsNeeded().if_true) {
+  const auto pairs = [&](double size, double s, const char* if_true = kAsMeasured) {
     return PairsNeeded{std::max(n + 1, pairs_needed(size, s, alpha)), if_true};
   };
   const auto is_open = [&](double mean) {

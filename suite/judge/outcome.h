@@ -68,10 +68,12 @@ Outcome decide_superiority(const Effect& effect, double claimed);
 ///   INCONCLUSIVE    it lies partly inside, or is open
 Outcome decide_within(const Interval& interval, double claimed, double tolerance);
 
+inline constexpr const char* kAsMeasured = "the effect is as large as measured";
+
 /// Pairs with which an effect is found with 80 % power, if what is assumed of it is true.
 struct PairsNeeded {
   int n = 0;  // 1001 stands for "more than 1000"
-  const char* if_true = "the effect is as large as measured";
+  const char* if_true = kAsMeasured;
   bool alone = false;     // of several effects this one settles the claim, whatever the others do
   bool at_least = false;  // the most of several effects, which all have to be found
 };

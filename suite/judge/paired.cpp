@@ -110,10 +110,14 @@ std::string nats_text(const Effect& effect) {
          end(effect.interval.high) + ")";
 }
 
+std::string by_seed_text(const std::vector<std::string>& values) {
+  return "seed by seed " + join(values, " ");
+}
+
 std::string by_seed_text(const std::vector<double>& values, int digits) {
   std::vector<std::string> texts;
   for (const double value : values) texts.push_back(fixed(value, digits));
-  return "seed by seed " + join(texts, " ");
+  return by_seed_text(texts);
 }
 
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs) {
@@ -125,8 +129,9 @@ std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs) {
          " pairs would settle it with 80 % power";
 }
 
-std::optional<int> number_of(const std::optional<PairsNeeded>& pairs) {
-  return pairs ? std::optional(pairs->n) : std::nullopt;
+std::string keep_pairs_needed(Verdict& verdict, const std::optional<PairsNeeded>& pairs) {
+  if (pairs) verdict.pairs_needed = pairs->n;
+  return pairs_needed_text(pairs);
 }
 
 void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Effect& gap,
@@ -139,7 +144,7 @@ void add_pairs_needed(std::vector<std::optional<PairsNeeded>>& needed, const Eff
   auto pairs =
       more_pairs(gap, std::abs(gap.mean), alone ? alpha / static_cast<double>(parts) : alpha);
   if (pairs) {
-    pairs->if_true = PairsNeeded().if_true;  // the measured size was handed over as the claimed one
+    pairs->if_true = kAsMeasured;  // the measured size was handed over as the claimed one
     pairs->alone = alone;
   }
   needed.push_back(pairs);

@@ -60,13 +60,14 @@ Json gap_row(int64_t budget, const Effect& gap, bool counts);
 std::string nats_text(const Effect& effect);
 /// "seed by seed 0.008 0.014 0.235": a mean and its interval do not show whether one seed made
 /// them.
+std::string by_seed_text(const std::vector<std::string>& values);
 std::string by_seed_text(const std::vector<double>& values, int digits = 3);
 
 /// "; if the effect is as large as measured, 12 pairs would settle it with 80 % power", or that no
 /// number of pairs would.
 std::string pairs_needed_text(const std::optional<PairsNeeded>& pairs);
-/// What a Verdict keeps of it.
-std::optional<int> number_of(const std::optional<PairsNeeded>& pairs);
+/// The same, and the verdict keeps their number.
+std::string keep_pairs_needed(Verdict& verdict, const std::optional<PairsNeeded>& pairs);
 /// Adds what settles one of `parts` gaps, of the measured size: nothing where diverged runs left no
 /// interval. Too few pairs of any kind add no entry. A gap on the wrong side settles the claim
 /// alone, at the shared alpha (gap_reversed).

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace normbench {
 namespace {
 
@@ -76,6 +78,49 @@ TEST(Gaps, OfSeveralOnTheRightSideTheMostPairsAreTheLeastThatAreNeeded) {
   add_pairs_needed(needed, gap_of({.1, -.09, .02}), .05, 2);
   add_pairs_needed(needed, gap_of({.1, -.05, .02}), .05, 2);
   EXPECT_NE(pairs_needed_text(most_pairs(needed)).find("measured, at least "), std::string::npos);
+}
+
+TEST(MorePairs, NoneCloseAnEndThatBoundsHaveOpened) {
+  Effect ahead{.values = {.1, .2, .3}}, bounded = ahead, open = ahead;
+  bounded.bounded_below = 1;  // ">=": its low end stays an end
+  open.bounded_above = 1;
+  for (Effect* effect : {&ahead, &bounded, &open}) effect->finish(.05);
+  EXPECT_TRUE(more_pairs(ahead, .2, .05).has_value());
+  EXPECT_TRUE(more_pairs(bounded, .2, .05).has_value());
+  EXPECT_FALSE(more_pairs(open, .2, .05).has_value());
+  EXPECT_NE(pairs_needed_text(more_pairs(open, .2, .05)).find("no number of pairs"),
+            std::string::npos);
+  EXPECT_EQ(most_pairs({PairsNeeded{3}, PairsNeeded{7}, PairsNeeded{5}})->n, 7);
+  EXPECT_FALSE(most_pairs({PairsNeeded{3}, std::nullopt}).has_value());
+}
+
+TEST(MorePairs, OfBoundsAreThoseOfTheLossesAtEqualBudget) {
+  // Five bounds of "<= 1" have no spread, and 0 as their mean: no number of such would be enough.
+  Effect effect{.values = {0, 0, 0, 0, 0}, .bounded_above = 5};
+  effect.finish(.05);
+  effect.equal_budget_values = {-.020, -.001, .002, -.018, -.013};
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  ASSERT_GT(effect.equal_budget->high, 0);
+  EXPECT_EQ(more_pairs(effect, std::log(1.4), .05)->n,
+            pairs_needed(-.010, sample_sd(effect.equal_budget_values), .05));
+  for (double& gain : effect.equal_budget_values) gain = -gain;  // ahead, with an open lower end
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  EXPECT_FALSE(more_pairs(effect, std::log(1.4), .05).has_value());
+}
+
+TEST(MorePairs, WhereTheBoundsExcludeTheSizeTheLossesCanSettleTheRest) {
+  Effect effect{.values = {.02, -.05, .1, .03, 0}, .bounded_above = 2};
+  effect.finish(.05);
+  effect.equal_budget_values = {.02, .001, -.004, .018, .009};
+  effect.equal_budget = t_interval(effect.equal_budget_values, .05);
+  ASSERT_LT(effect.equal_budget->low, 0);
+  EXPECT_EQ(
+      more_pairs(effect, std::log(1.4), .05)->n,
+      pairs_needed(mean(effect.equal_budget_values), sample_sd(effect.equal_budget_values), .05));
+  EXPECT_FALSE(more_pairs(effect, std::log(1.05), .05).has_value());  // a size that they leave open
+  // The losses show the direction: what is left is to exclude the size.
+  effect.equal_budget = Interval{.001, .02};
+  EXPECT_EQ(more_pairs(effect, .06, .05)->n, pairs_needed(.06 - effect.mean, effect.s, .05));
 }
 
 }  // namespace

@@ -148,9 +148,7 @@ Verdict rule_crossing(const Claim& claim, const Evidence& evidence, const std::s
     for (const Effect& side : {behind, ahead})
       if (!gap_holds(side)) add_pairs_needed(needed, side, alpha, 2);
     if (!needed.empty()) {
-      const auto pairs = most_pairs(needed);
-      verdict.pairs_needed = number_of(pairs);
-      measured += pairs_needed_text(pairs);
+      measured += keep_pairs_needed(verdict, most_pairs(needed));
     }
   }
   measured += "; " + where + "." + diverged_text(verdict);

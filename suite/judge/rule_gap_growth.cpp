@@ -148,13 +148,11 @@ Verdict rule_gap_growth(const Claim& claim, const Evidence& evidence, const std:
         else if (!gap_holds(growth))
           add_pairs_needed(needed, growth, alpha, 2);
         if (!gap_holds(end)) add_pairs_needed(needed, end, alpha, 2);
-        const auto pairs = most_pairs(needed);
-        verdict.pairs_needed = number_of(pairs);
         measured += gap_holds(growth) ? ": whether there is a lead at the end is not settled"
                                       : ", and the direction is not settled";
         if (claim.value && growth.interval.high < claimed)
           measured += ", though the paper's " + fixed(*claim.value, 3) + " is excluded";
-        measured += pairs_needed_text(pairs);
+        measured += keep_pairs_needed(verdict, most_pairs(needed));
     }
   }
   measured += ".";

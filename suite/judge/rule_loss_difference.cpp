@@ -149,9 +149,7 @@ Verdict rule_loss_difference(const Claim& claim, const Evidence& evidence,
         measured += ", and the direction is not settled";
         if (last.interval.high < claimed)
           measured += ", though the paper's " + number(*claim.value) + " is excluded";
-        const auto pairs = more_pairs(last, claimed, alpha);
-        verdict.pairs_needed = number_of(pairs);
-        measured += pairs_needed_text(pairs);
+        measured += keep_pairs_needed(verdict, more_pairs(last, claimed, alpha));
     }
   }
   measured += ".";

@@ -159,9 +159,7 @@ Verdict rule_ordering(const Claim& claim, const Evidence& evidence, const std::s
                          "), the middle is open: " + where
                    : at + "the order is open: " + where;
     if (!needed.empty()) {
-      const auto pairs = most_pairs(needed);
-      verdict.pairs_needed = number_of(pairs);
-      measured += pairs_needed_text(pairs);
+      measured += keep_pairs_needed(verdict, most_pairs(needed));
     }
     measured += ".";
   }

@@ -190,7 +190,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   verdict.bound = ratio_bound(at_least, at_most);
   if (verdict.pairs > 0) verdict.estimate = std::exp(sign * effect.mean);
   if (effect.has_interval) {
-    verdict.facts.push_back("seed by seed " + join(by_seed, " "));
+    verdict.facts.push_back(by_seed_text(by_seed));
     const double low = std::exp(inverted ? -effect.interval.high : effect.interval.low);
     const double high = std::exp(inverted ? -effect.interval.low : effect.interval.high);
     if (at_most == 0) verdict.low = low;
@@ -216,7 +216,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
   std::optional<PairsNeeded> needed;
   if (verdict.statistics_say == Outcome::kInconclusive && effect.has_interval)
     needed = more_pairs(effect, claimed, alpha);
-  verdict.pairs_needed = number_of(needed);
+  if (needed) verdict.pairs_needed = needed->n;
   const Json tokens = {{"estimate", verdict.estimate ? Json(*verdict.estimate) : Json()},
                        {"low", verdict.low ? Json(*verdict.low) : Json()},
                        {"high", verdict.high ? Json(*verdict.high) : Json()},
@@ -243,8 +243,7 @@ Verdict rule_speed_up(const Claim& claim, const Evidence& evidence, const std::s
     bool pooled = false;
     never_rising(read, &pooled);
     rose = rose || pooled;
-    for (size_t i = 1; i < read.tokens.size(); ++i)
-      widest = std::max(widest, read.tokens[i] / read.tokens[i - 1]);
+    widest = std::max(widest, widest_step(read.tokens));
   }
   if (widest > kWideStep && !verdict.budgets.empty())
     verdict.notes.push_back(wide_step_text(widest));

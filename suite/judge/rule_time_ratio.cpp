@@ -184,9 +184,7 @@ Verdict rule_time_ratio(const Claim& claim, const Evidence& evidence, const std:
     } else {
       measured += ", which holds 1: the direction is open";
       if (effect.interval.high < claimed) measured += ", though " + paper + " is excluded";
-      const auto pairs = more_pairs(effect, claimed, alpha);
-      verdict.pairs_needed = number_of(pairs);
-      measured += pairs_needed_text(pairs);
+      measured += keep_pairs_needed(verdict, more_pairs(effect, claimed, alpha));
     }
   }
   if (!timing.in_turn && effect.has_interval)

@@ -139,8 +139,7 @@ double widest_step(const Evidence& evidence, const std::string& yardstick) {
   double widest = 1;
   for (const auto& dataset : evidence.input.datasets) {
     const auto rungs = evidence.budgets(yardstick, dataset);
-    for (size_t i = 1; i < rungs.size(); ++i)
-      widest = std::max(widest, static_cast<double>(rungs[i]) / static_cast<double>(rungs[i - 1]));
+    widest = std::max(widest, widest_step({rungs.begin(), rungs.end()}));
   }
   return widest;
 }
